@@ -268,6 +268,7 @@ PUBLIC = {
             "LookupTable",
             "LookupTables",
             "Linear",
+            "WeightedWindow",
             "Window",
             "WindowAverage",
             "convolution",

@@ -11,7 +11,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from postil.arrays import Array, arrays_under, selected_rows
+from postil.arrays import Array, arrays_under, distinct_numbers, selected_rows
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.folds import Folds
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
@@ -74,18 +74,6 @@ def selected_attributes(attributes: Attributes, tokens: Array) -> Attributes:
     return Attributes(attributes.ids[places], values, offsets)
 
 
-def distinct_numbers(numbers: Array, size: int) -> tuple[Array, Array]:
-    """The distinct ones (U,) among numbers (N,) below ``size``, rising; and where each number stands among them."""
-    if size > 64 * len(numbers):
-        return np.unique(numbers, return_inverse=True)
-    is_used = np.zeros(size, bool)  # several times as fast as sorting
-    is_used[numbers] = True
-    used = np.flatnonzero(is_used)
-    place = np.empty(size, np.int64)
-    place[used] = np.arange(len(used))
-    return used, place[numbers]
-
-
 def distinct_rows(ids: Array) -> tuple[Array, Array]:
     """The different rows of ids (N, E), and which of them belongs to each token, (N,)."""
     sizes = ids.max(axis=0, initial=0) + 1
@@ -100,8 +88,8 @@ def distinct_rows(ids: Array) -> tuple[Array, Array]:
 class NumberedSentence(list[str]):
     """The forms of a sentence, and the ids (T, E) of its extra columns."""
 
-    def __init__(self, tokens: Sequence[Token], ids: Array) -> None:
-        super().__init__(forms_of(tokens))
+    def __init__(self, forms: Sequence[str], ids: Array) -> None:
+        super().__init__(forms)
         self.ids = ids
 
 
@@ -176,12 +164,10 @@ class InputFeatures:
             return rows, np.zeros(len(rows), np.int32)
         return rows[:, :-1], rows[:, -1]
 
-    def numbered(self, tokens: Sequence[Token], columns: Sequence[str | Sequence[str]]) -> NumberedSentence:
-        """A sentence with its extra columns, each a value for every token or one for all of them."""
-        ids = np.empty((len(tokens), len(self.columns)), np.int64)
-        for e, (of_value, column) in enumerate(zip(self._column_ids, columns, strict=False)):
-            ids[:, e] = of_value[column] if isinstance(column, str) else [of_value[value] for value in column]
-        return NumberedSentence(tokens, ids)
+    @property
+    def column_ids(self) -> Sequence[Mapping[str, int]]:
+        """The id of each value of each extra column, 0 for one that is not known."""
+        return self._column_ids
 
     def extra(self, sentences: Sequence[Sequence[Token]], N: int) -> Array:
         """(N, E) ids of the features of each token in its sentence."""

@@ -23,10 +23,10 @@ import numpy as np
 
 from postil import kernels
 from postil.archive import Rows
-from postil.arrays import Array, offsets_from_lengths
+from postil.arrays import Array, distinct_numbers, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.folds import composition
-from postil.features.inputs import InputFeatures, Sentences, distinct_numbers, forms_of
+from postil.features.inputs import InputFeatures, Sentences, forms_of
 from postil.features.vectors import CodedVectors, digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
@@ -37,7 +37,18 @@ from postil.models.config import TaggerConfig
 from postil.models.inputs import checked_sentences
 from postil.models.networks.encoders import dilations, reach, warn_of_long_sentences
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
-from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, LookupTables, Residual, Window, WindowAverage
+from postil.network import (
+    Activation,
+    Chain,
+    Dropout,
+    LayerNorm,
+    Linear,
+    LookupTables,
+    Residual,
+    WeightedWindow,
+    Window,
+    WindowAverage,
+)
 from postil.network.layer import EPSILON
 from postil.network.lookup import sums_of_rows
 from postil.network.window import LONGEST_VIEW
@@ -114,6 +125,7 @@ class Engine:
                 sections = engine_sections(self.features, self.heads, vectors)
                 self._splits = [split_network(member) for member in self._members]
                 self._extra_tables = [_tables(member.extra_tables) for member in self._members]
+                self._extra_weights = [_extra_weights(*pair) for pair in zip(self._members, self._splits, strict=True)]
                 widths = [members_of(head)[0].outputs[0].W.shape[0] for head in networks]
                 self._compiled = CompiledEngine(sections, widths, blas_product(), touched)
         in_sentences = bool(features.columns) or features.gazetteer is not None or features.named is not None
@@ -196,14 +208,14 @@ class Engine:
         """What token features (N, E) add to the first layer: a row for each value, and those of each token, (E, N)."""
         K, H = self._splits[0].b.shape
         rows = [np.zeros((1, K, len(self._members), H), np.float32)]  # by position, as of words
-        ids, count, column = np.empty(extra.shape[::-1], np.int64), 1, self._members[0].form_dim
-        for e, (V, D) in enumerate(self._members[0].extra_tables.sizes):
+        ids, count = np.empty(extra.shape[::-1], np.int64), 1
+        for e, (V, _) in enumerate(self._members[0].extra_tables.sizes):
             used, places = distinct_numbers(extra[:, e], V)
             ids[e] = count + places
             rows.append(np.empty((len(used), *rows[0].shape[1:]), np.float32))
-            for m, (tables, split) in enumerate(zip(self._extra_tables, self._splits, strict=True)):
-                rows[-1][:, :, m] = np.tensordot(tables[e][used], split.W[:, :, column : column + D], (1, 2))
-            count, column = count + len(used), column + D
+            for m, (tables, weights) in enumerate(zip(self._extra_tables, self._extra_weights, strict=True)):
+                rows[-1][:, :, m] = np.dot(tables[e][used], weights[e]).reshape(-1, K, H)
+            count += len(used)
         return np.concatenate(rows).reshape(count, -1), ids
 
     def _of_cells(
@@ -333,7 +345,7 @@ def engine_sections(
         ),
         "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
     }
-    if members[0].config.encoder == "dilated":
+    if members[0].config.encoder in ("dilated", "separable"):
         of_layers = iter(dilations(members[0].config))
         sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
     sections |= vector_sections(members[0].vectors if vectors is None else vectors)
@@ -436,6 +448,15 @@ def _tables(tables: LookupTables | None) -> list[Array]:
     ]
 
 
+def _extra_weights(member: ScoringNetwork, split: SplitNetwork) -> list[Array]:
+    """The part (D, K · H) of the first layer of each feature of tokens in their sentences."""
+    column, weights = member.form_dim, []
+    for _, D in [] if member.extra_tables is None else member.extra_tables.sizes:
+        weights.append(np.ascontiguousarray(split.W[:, :, column : column + D].transpose(2, 0, 1)).reshape(D, -1))
+        column += D
+    return weights
+
+
 def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
     """Layers after the first, for the engine: kind, activation, arrays."""
     steps: list[tuple[int, int, Mapping[str, Array]]] = []
@@ -455,6 +476,14 @@ def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
                     case [LayerNorm() as norm, Window() as window, Linear() as linear, Activation(function=function)]:
                         arrays = {**_norm_arrays(norm), "padding": window.padding.value, **linear_arrays(linear)}
                         steps.append((RESIDUAL, ACTIVATION_NAMES.index(function), arrays))
+                    case [
+                        LayerNorm() as norm,
+                        WeightedWindow() as win,
+                        Linear() as linear,
+                        Activation(function=function),
+                    ]:
+                        arrays = {**_norm_arrays(norm), "padding": win.padding.value, "taps": win.taps.value}
+                        steps.append((RESIDUAL, ACTIVATION_NAMES.index(function), {**arrays, **linear_arrays(linear)}))
                     case _:
                         raise refused("a residual layer of another kind")
             case _:

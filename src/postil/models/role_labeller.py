@@ -8,17 +8,18 @@ both position features of the sentence approach (A12) are there.
 """
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
-from itertools import repeat
+from itertools import pairwise, repeat
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from postil.arrays import offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
-from postil.features.inputs import Token, check_columns, forms_of
+from postil.features.inputs import InputFeatures, NumberedSentence, Token, check_columns, forms_of
 from postil.models.config import RoleParameters
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
@@ -45,10 +46,14 @@ PREDICATE, OTHER = "predicate", "-"
 """The labels of the first head."""
 NEAR = 4
 """Words whose distance to the predicate is a value of its own; further ones share one with others."""
+FAR = 32
+"""Distances from here on share a value."""
+MOST_BETWEEN = 3
+"""Other predicates between a word and the predicate that are counted."""
 MOST_ROLES = 28
 """Roles that are learned, the most frequent ones: the CRF compares each of their labels with each."""
 _CORE = re.compile(r"A(?:RG)?[0-5A]$")
-_NO_DISTANCE, _RARE = "no predicate", "rare"
+_NO_DISTANCE, _RARE, _OTHER = "no predicate", "rare", "p"
 
 
 @final
@@ -151,23 +156,24 @@ class RoleLabeller(WordEstimator):
         pairs = [(i, place) for i, places in enumerate(predicates) for place in sorted(places)]
         for i, place in pairs:
             _check_place(place, X[i], i)
-        known, numbered = self._known(), self.model.features.numbered
-        marked = [numbered(X[i], _columns(X[i], place, known, predicates[i])) for i, place in pairs]
+        marked = _numbered(self.model.features, X, pairs, predicates)
         posteriors = Posteriors(self.model.of_task(ROLES))
         decoded, codec = posteriors.decode(marked), posteriors.codec
         assert decoded.spans is not None and decoded.span_probabilities is not None
-        found: defaultdict[int, list[tuple[int, float]]] = defaultdict(list)
-        for (row, _, _, kind), probability in zip(decoded.spans.tolist(), decoded.span_probabilities, strict=True):
-            found[row].append((kind, float(probability)))
+        of_spans, kinds_of_spans = decoded.spans[:, 0], decoded.spans[:, 3]
+        edges = np.searchsorted(of_spans, np.arange(len(pairs) + 1)).tolist()
+        figures = decoded.span_probabilities.tolist()
+        labels, probabilities = decoded.texts(), [figures[first:end] for first, end in pairwise(edges)]
         core = [n for n, role in enumerate(codec.classes) if role == VERB or (once and _CORE.match(role))]
-        labels, probabilities = decoded.texts(), [[p for _, p in found[row]] for row in range(len(pairs))]
-        amiss = []
-        for row, (_, place) in enumerate(pairs):
-            of_row = [kind for kind, _ in found[row]]
-            is_verb = VERB not in codec.classes or labels[row][place] == f"B-{VERB}"
-            if not is_verb or any(of_row.count(kind) > 1 for kind in core):
-                amiss.append(row)
+        is_core = np.isin(kinds_of_spans, core)
+        counted, counts = np.unique((of_spans * len(codec.classes) + kinds_of_spans)[is_core], return_counts=True)
+        is_amiss = np.zeros(len(pairs), bool)
+        is_amiss[counted[counts > 1] // max(1, len(codec.classes))] = True
         begins, kinds = codec.begins_and_classes
+        if VERB in codec.classes:
+            places = decoded.offsets[:-1] + np.array([place for _, place in pairs], np.int64)
+            is_amiss |= ~(begins & (kinds == codec.classes.index(VERB)))[decoded.numbers[places]]
+        amiss = np.flatnonzero(is_amiss).tolist()
         for posterior in posteriors.of([marked[row] for row in amiss]):
             # The best labelling in which the predicate is V and no core role is repeated.
             lattice, rows = posterior.lattice, [amiss[n] for n in posterior.which]
@@ -277,10 +283,7 @@ def _columns(
     """The columns of tokens, then those of ``with_distances``: a value for each token, or one for all."""
     count = len(tokens[predicate]) if isinstance(tokens[predicate], tuple) else 1
     of_tokens = [[token[column] for token in tokens] for column in range(1, count)]
-    distances = []
-    for words in range(-predicate, len(tokens) - predicate):  # up to 4 words one by one, then 5 to 7, 8 to 15, …
-        group = f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), 6)}"
-        distances.append(str(words) if abs(words) <= NEAR else group)
+    distances = [_distance(words) for words in range(-predicate, len(tokens) - predicate)]
     about = list(_about(tokens, predicate))
     about[: len(known)] = [value if value in values else _RARE for value, values in zip(about, known, strict=False)]
     return [*of_tokens, distances, *about, _between(len(tokens), predicate, predicates)]
@@ -293,7 +296,7 @@ def _between(T: int, predicate: int, predicates: Sequence[int]) -> list[str]:
     for step in (-1, 1):
         count = 0
         for t in range(predicate, T if step > 0 else -1, step):
-            values[t] = f"{step * min(count, 3)}{'p' if t in others else ''}"
+            values[t] = f"{step * min(count, MOST_BETWEEN)}{_OTHER if t in others else ''}"
             count += t in others
     return values
 
@@ -302,13 +305,70 @@ def _about(tokens: Sequence[Token], predicate: int) -> tuple[str, ...]:
     """The ending of the predicate and the word before it, which tell active from passive; itself, the word after it;
     the further columns of the three words.
     """
-    none = ("",) * (len(tokens[predicate]) if isinstance(tokens[predicate], tuple) else 1)
-    near = [tokens[t] if 0 <= t < len(tokens) else none for t in range(predicate - 1, predicate + 2)]
-    (before, *of_before), (verb, *of_verb), (after, *of_after) = (
-        token if isinstance(token, tuple) else (token,) for token in near
-    )
-    before, verb, after = before.lower(), verb.lower(), after.lower()
-    return verb[-3:], before, verb, after, *of_before, *of_verb, *of_after
+    at = tokens[predicate]
+    none = ("",) * (len(at) if isinstance(at, tuple) else 1)
+    before = tokens[predicate - 1] if predicate > 0 else none
+    after = tokens[predicate + 1] if predicate + 1 < len(tokens) else none
+    near = [token if isinstance(token, tuple) else (token,) for token in (before, at, after)]
+    (first, *of_first), (verb, *of_verb), (last, *of_last) = near
+    verb = verb.lower()
+    return verb[-3:], first.lower(), verb, last.lower(), *of_first, *of_verb, *of_last
+
+
+def _numbered(
+    features: InputFeatures,
+    X: Sequence[Sequence[Token]],
+    pairs: Sequence[tuple[int, int]],
+    predicates: Sequence[Sequence[int]],
+) -> list[NumberedSentence]:
+    """``with_distances`` of all pairs of a sentence and a predicate at once, with the numbers of columns."""
+    if not pairs:
+        return []
+    forms, of_column = [forms_of(tokens) for tokens in X], features.column_ids
+    offsets = offsets_from_lengths([len(tokens) for tokens in X])
+    which, places = np.array(pairs, np.int64).T
+    lengths = np.diff(offsets)[which]
+    ends = np.cumsum(lengths)
+    words = np.arange(ends[-1]) - np.repeat(ends - lengths + places, lengths)  # from the predicate
+    at = np.repeat(offsets[which] + places, lengths)  # the predicate, among all tokens
+    tokens = at + words
+    ids, count = np.empty((len(words), len(of_column)), np.int64), (len(of_column) - 6) // 4  # that of the words' own
+    for e in range(count):
+        values = (token[1 + e] for sentence in X for token in sentence)
+        ids[:, e] = np.fromiter(map(of_column[e].__getitem__, values), np.int64, offsets[-1])[tokens]
+    farthest = np.arange(-FAR, FAR + 1)
+    ids[:, count] = np.array([of_column[count][_distance(n)] for n in farthest.tolist()])[
+        np.clip(words, -FAR, FAR) + FAR
+    ]
+    known = features.columns
+    about = [
+        [
+            of_value[value] or (0 if value in values else of_value[_RARE])
+            for value, of_value, values in zip(
+                _about(X[i], place), of_column[count + 1 :], known[count + 1 :], strict=False
+            )
+        ]
+        for i, place in pairs
+    ]
+    ids[:, count + 1 : -1] = np.repeat(np.array(about), lengths, axis=0)
+    is_predicate = np.zeros(offsets[-1], bool)
+    is_predicate[[offsets[i] + place for i, of_sentence in enumerate(predicates) for place in of_sentence]] = True
+    before = np.concatenate([[0], np.cumsum(is_predicate)])
+    between = np.where(words > 0, before[tokens] - before[at + 1], before[tokens + 1] - before[at])
+    between[words == 0] = 0
+    is_other = is_predicate[tokens] & (words != 0)
+    texts = [[f"{n}{mark}" for n in range(-MOST_BETWEEN, MOST_BETWEEN + 1)] for mark in ("", _OTHER)]
+    of_texts = np.array([[of_column[-1][text] for text in of_mark] for of_mark in texts])
+    clipped = np.clip(between, -MOST_BETWEEN, MOST_BETWEEN)
+    ids[:, -1] = of_texts[is_other.astype(np.int64), clipped + MOST_BETWEEN]
+    parts = [0, *ends.tolist()]
+    return [NumberedSentence(forms[i], ids[parts[n] : parts[n + 1]]) for n, (i, _) in enumerate(pairs)]
+
+
+def _distance(words: int) -> str:
+    """The value of a distance: up to 4 words one by one, then 5 to 7, 8 to 15, …"""
+    group = f"{'<' if words < 0 else '>'}{min(abs(words).bit_length(), FAR.bit_length())}"
+    return str(words) if abs(words) <= NEAR else group
 
 
 def _checked(X: Any, y: Any, name: str) -> tuple[list[list[Token]], list[list[Frame]]]:

@@ -4,7 +4,7 @@
    text, which grows where the workspace may grow. */
 
 enum { SPELLING_ROOM = 4096 }; /* for a word as rules spell it; folded letters have at most three times the bytes */
-enum { PIECE = 256, WORDS_AT_ONCE = 32, WAYS_OF_ROWS = 8, LONGEST_CACHED = 40, CHUNK_BUCKETS = 4096 };
+enum { PIECE = 256, FAR = 8, WORDS_AT_ONCE = 32, WAYS_OF_ROWS = 8, LONGEST_CACHED = 40, CHUNK_BUCKETS = 4096 };
 #ifndef POSTIL_CACHED_BYTES
 #define POSTIL_CACHED_BYTES (64 << 20) /* of rows of words, at most; a workspace of fixed size has an eighth of it */
 #endif
@@ -530,6 +530,34 @@ static void apply_layer(const postil_workspace *w, const linear_map *map, const 
         for (int64_t i = 0; i < n * H; i++) out[i] += Y[i];
 }
 
+/* out_t = Σ_k taps_k x_t+(k-half)d, with the padding beyond the sentence. */
+static void weigh_windows(const network_step *step, const float *X, const int64_t *offsets, int64_t B, int64_t H, float *out) {
+    const int64_t half = step->size / 2;
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
+            for (int64_t k = 0; k < step->size; k += 3) { /* three at a time: the usual size stays in registers */
+                const float *x[3], *tap[3];
+                float *restrict row = out + t * H;
+                for (int64_t i = 0; i < 3; i++) {
+                    const int64_t place = t + (k + i - half) * step->dilation;
+                    const int is_inside = place >= offsets[b] && place < offsets[b + 1], is_there = k + i < step->size;
+                    x[i] = is_inside ? X + place * H : step->padding, tap[i] = is_there ? step->taps + (k + i) * H : NULL;
+                }
+                const float *restrict x0 = x[0], *restrict x1 = x[1], *restrict x2 = x[2];
+                const float *restrict a = tap[0], *restrict c = tap[1], *restrict d = tap[2];
+                if (k == 0 && d != NULL)
+                    for (int64_t h = 0; h < H; h++) row[h] = a[h] * x0[h] + c[h] * x1[h] + d[h] * x2[h];
+                else if (k == 0)
+                    for (int64_t h = 0; h < H; h++) row[h] = a[h] * x0[h];
+                else if (d != NULL)
+                    for (int64_t h = 0; h < H; h++) row[h] = row[h] + a[h] * x0[h] + c[h] * x1[h] + d[h] * x2[h];
+                else if (c != NULL)
+                    for (int64_t h = 0; h < H; h++) row[h] = row[h] + a[h] * x0[h] + c[h] * x1[h];
+                else
+                    for (int64_t h = 0; h < H; h++) row[h] += a[h] * x0[h];
+            }
+}
+
 /* One layer of one member on n rows; the result is in w->layer again. */
 static void apply_step(postil_workspace *w, const network_step *step, int64_t n, const int64_t *offsets, int64_t B,
                        int64_t *width) {
@@ -545,8 +573,13 @@ static void apply_step(postil_workspace *w, const network_step *step, int64_t n,
             normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, 1, LAYER_NORM_EPSILON, w->layer);
             break;
         default:
-            normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
-                              step->dilation, LAYER_NORM_EPSILON, w->windows);
+            if (step->taps != NULL) {
+                float *const normed = w->windows + n * H;
+                normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, 1, LAYER_NORM_EPSILON, normed);
+                weigh_windows(step, normed, offsets, B, H, w->windows);
+            } else
+                normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
+                                  step->dilation, LAYER_NORM_EPSILON, w->windows);
             apply_layer(w, &step->map, w->windows, n, step->function, 1, w->next, w->layer);
     }
 }
@@ -630,15 +663,28 @@ static int score_piece(postil_workspace *w, const passage *p, int64_t from, int6
     return POSTIL_OK;
 }
 
+/* Where the piece ends that begins at `first`, in `sentence`. Networks that see far would compute many tokens twice if it
+   ended inside of a sentence. *around, the tokens to each side that it is padded with, becomes 0 if it holds whole ones. */
+static int64_t end_of_piece(const passage *p, int64_t first, int64_t sentence, int64_t *around) {
+    int64_t end = first;
+    if (*around >= FAR)
+        for (int64_t b = sentence + 1; b <= p->B && p->offsets[b] <= first + PIECE; b++) end = p->offsets[b];
+    if (end == first) return first + PIECE < p->N ? first + PIECE : p->N;
+    if (p->offsets[sentence] == first) *around = 0;
+    return end;
+}
+
 /* scores[h] (N, L) of the tasks whose pointers are not NULL. A piece is padded on both sides with the tokens that its
    scores depend on. */
 static int score_tokens(postil_workspace *w, const passage *p, float *const *scores) {
-    const int64_t reach = w->model->reach, N = p->N;
+    const int64_t N = p->N;
     const float M = (float)w->model->members;
-    int64_t sentence = 0, *offsets = w->piece_offsets;
+    int64_t sentence = 0, begun = 0, end, *offsets = w->piece_offsets; /* the sentences of `from` and `first` */
     int code = POSTIL_OK, is_finite = 1;
-    for (int64_t first = 0; first < N && code == POSTIL_OK; first += PIECE) {
-        const int64_t end = first + PIECE < N ? first + PIECE : N;
+    for (int64_t first = 0; first < N && code == POSTIL_OK; first = end) {
+        int64_t reach = w->model->reach;
+        while (begun + 1 < p->B && p->offsets[begun + 1] <= first) begun++;
+        end = end_of_piece(p, first, begun, &reach);
         const int64_t from = first > reach ? first - reach : 0, to = end + reach < N ? end + reach : N;
         while (sentence + 1 < p->B && p->offsets[sentence + 1] <= from) sentence++;
         int64_t B = offsets[0] = 0; /* sentences of the piece */
