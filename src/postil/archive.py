@@ -165,7 +165,7 @@ def load(
 
 
 def from_bytes(
-    content: bytes | mmap.mmap, where: object = "model file", by_rows: Callable[[str], bool] | None = None
+    content: bytes | mmap.mmap | memoryview, where: object = "model file", by_rows: Callable[[str], bool] | None = None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Invert ``to_bytes``: return arrays and metadata; the arrays are read-only views into ``content``."""
     try:
@@ -279,14 +279,14 @@ class _ArrayPlace(NamedTuple):
     bounds: tuple[int, int]  # in bytes from the beginning of the data
 
 
-def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
+def _parsed_header(content: bytes | mmap.mmap | memoryview) -> tuple[dict[str, Any], int]:
     """The header's JSON object and where the data begin, if its beginning and its checksum are right."""
     if not len(content):
         raise ModelFileError("not a model file: it is empty")
     length = int.from_bytes(content[:8], "little")
     if len(content) < 10 or length < 2 or content[8:9] != b"{":
         raise ModelFileError("not a Postil model file", expected="a file that `save` or `postil train` has written")
-    begin = content[8 : 8 + len(MAGIC) + 20]
+    begin = bytes(content[8 : 8 + len(MAGIC) + 20])
     if not begin.startswith(MAGIC):
         raise ModelFileError("a safetensors file, but not a model of Postil's")
     version = begin[len(MAGIC) :].partition(b'"')[0]
@@ -303,9 +303,11 @@ def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
         raise ModelFileError("the header of the model file is too long", expected=expected, got=length)
     if len(content) < 8 + length:
         raise ModelFileError("the model file is truncated", expected=f"at least {8 + length} bytes", got=len(content))
-    header = content[8 : 8 + length]
+    header = bytes(content[8 : 8 + length])
     digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
-    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(content[:8], header[rest:]):
+    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(
+        bytes(content[:8]), header[rest:]
+    ):
         raise ModelFileError("the model file is damaged in its header: its checksum is wrong")
     return _json_object(header, "its header"), 8 + length
 
@@ -343,7 +345,7 @@ def _place(name: str, entry: object) -> _ArrayPlace:
     return _ArrayPlace(name, dtype, tuple(shape), (bounds[0], bounds[1]))
 
 
-def _view(content: bytes | mmap.mmap, start: int, place: _ArrayPlace) -> Array:
+def _view(content: bytes | mmap.mmap | memoryview, start: int, place: _ArrayPlace) -> Array:
     try:
         if place.bounds[0] == place.bounds[1]:
             array = np.empty(place.shape, place.dtype)

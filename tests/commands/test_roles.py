@@ -82,6 +82,52 @@ def test_on_a_terminal_each_predicate_has_a_row(run, monkeypatch):
     assert sentence == "Anna sold the map ." and row.startswith("  sold  ARG0 [Anna] ")
 
 
+@pytest.fixture(scope="module")
+def with_tagger(folder):
+    """Role models with a tagger inside: that of a file, and that of a task."""
+    X, _ = semantic_roles(40, 6)
+    lines = ("".join(f"{token}\t{'VB' if t == 1 else 'NN'}\n" for t, token in enumerate(one)) + "\n" for one in X)
+    (folder / "tags.txt").write_text("".join(lines))
+    tiny = "--set hidden=8 --set word_dim=6 --set epochs=3".split()
+    tags = str(folder / "tags.txt")
+    assert main(["train", tags, *tiny, "-o", str(folder / "tags.postil")]) == 0
+    assert main(["train", "--task", f"a={tags}", "--task", f"b={tags}", *tiny, "-o", str(folder / "tasks.postil")]) == 0
+    files = [str(folder / "train.conll05"), "--dev", str(folder / "dev.conll05"), "--roles", *SMALL]
+    for name, tagger in (("tagged", "tags.postil"), ("of-task", "tasks.postil:b")):
+        words = [*files, "--tagger", str(folder / tagger), "-o", str(folder / f"{name}.postil")]
+        assert main(["train", *words]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ["tagged.postil", "of-task.postil"])
+def test_a_role_model_makes_its_tags(with_tagger, run, name):
+    code, out, _ = run("tag", name, "--text", "Anna sold the map.", "--to", "jsonl")
+    assert code == 0 and [one["predicate"] for one in json.loads(out)["predicates"]] == [1]
+    code, out, _ = run("evaluate", name, "test.conll05", "--json")
+    assert code == 0 and json.loads(out)["f1"] > 90
+    code, out, _ = run("info", name)
+    assert code == 0 and "tagger inside" in out
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("--tagger tasks.postil", "--tagger tasks.postil: expected one task: a or b, got several"),
+        ("--tagger tasks.postil:c", "--tagger tasks.postil:c: expected one of a, b"),
+        ("--tagger tags.postil:a", "--tagger must be MODEL without a task: it has one"),
+        ("--tagger tagged.postil", "--tagger tagged.postil: expected a tagger of words, got a role-labeller"),
+        ("--tagger missing.postil", "no such model file"),
+        ("--tagger train.conll05", "not a Postil model file"),
+        ("--tagger tags.postil -o tags.postil --overwrite", "tags.postil"),
+    ],
+)
+def test_mistakes_about_the_tagger(with_tagger, run, words, message):
+    code, out, err = run("train", "train.conll05", "--roles", "-o", "x.postil", *words.split())
+    assert code == 1 and out == "" and message in err and len(err.splitlines()) == 1
+    code, _, err = run("train", "train.conll05", "--tagger", "tags.postil", "-o", "x.postil")
+    assert code in (1, 2) and "--tagger needs --roles" in err
+
+
 @pytest.mark.parametrize(
     "words, message",
     [

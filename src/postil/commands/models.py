@@ -112,6 +112,12 @@ def open_model(name: str, *, for_training: bool = False) -> Estimator:
     return model
 
 
+def model_and_task(word: str) -> tuple[str, str | None]:
+    """``MODEL`` or ``MODEL:TASK`` taken apart; a file whose name has a colon is a model."""
+    model, colon, task = word.rpartition(":")
+    return (model, task) if colon and not os.path.exists(word) else (word, None)  # noqa: PTH110
+
+
 def ruled_model(arguments: Namespace) -> tuple[Any, str | None]:
     """The model with the rules that are asked for, and its path; None if these rules are not those in its file."""
     model: Any = open_model(arguments.model)

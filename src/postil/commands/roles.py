@@ -7,13 +7,15 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from postil.commands.console import say, show_table
+from postil.commands.models import model_and_task, open_model
 from postil.commands.output import present
 from postil.commands.parser import refuse
 from postil.commands.reading import reading_options
-from postil.errors import ConfigurationError, DataError, printable
+from postil.errors import ConfigurationError, DataError, PostilError, printable
 from postil.metrics.roles import RoleScores, score_roles
-from postil.models.role_labeller import RoleLabeller
+from postil.models.role_labeller import RoleLabeller, tagger_of_tags
 from postil.models.sentences import tokens_of
+from postil.models.tagger import Tagger
 from postil.tagging.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import FORMATS, Reading, Sentence, WriteOptions, frames_of, read
 from postil.text.columns.conll import write_roles
@@ -42,6 +44,18 @@ def load_roles(path: str, arguments: Namespace) -> LabelledFile:
 def role_examples(file: LabelledFile) -> tuple[Any, Any]:
     """The sentences of a file as a RoleLabeller takes them."""
     return list(map(tokens_of, file.sentences)), [list(frames_of(one) or ()) for one in file.sentences]
+
+
+def tagger_named(word: str) -> Tagger:
+    """The tagger of ``--tagger MODEL[:TASK]``."""
+    name, task = model_and_task(word)
+    model = open_model(name, for_training=True)
+    if task is not None and model.KIND != "multi-task-tagger":
+        raise ConfigurationError("--tagger", expected="MODEL without a task: it has one", got=repr(word))
+    try:
+        return tagger_of_tags(model, task)
+    except PostilError as error:
+        raise ConfigurationError(f"--tagger {word}", expected=error.expected, got=error.got) from None
 
 
 # ------------------------------------------------------------------------------------------------ scores

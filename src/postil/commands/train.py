@@ -13,7 +13,7 @@ from postil.commands.console import say
 from postil.commands.evaluate import examples_of, load_trees, trees_of
 from postil.commands.fitting import Display, follow
 from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, paths_of, task_sources
-from postil.commands.models import open_model, warn_of_long_sentences
+from postil.commands.models import model_and_task, open_model, warn_of_long_sentences
 from postil.commands.notices import note
 from postil.commands.output import check_output, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse
@@ -27,7 +27,7 @@ from postil.commands.reading import (
     reading_options,
     rules_for_file,
 )
-from postil.commands.roles import load_roles
+from postil.commands.roles import load_roles, tagger_named
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
@@ -40,6 +40,7 @@ from postil.models.model import INPUT, is_encoder
 from postil.models.networks.network import MAIN
 from postil.models.sentence_estimator import SentenceEstimator
 from postil.models.settings import parsed, spelt
+from postil.models.storage import located
 from postil.reports import Heading
 from postil.reports.training import RunReport, training_page
 from postil.text import Segmenter, bracketed
@@ -84,6 +85,7 @@ schedule is run.
   postil train train.trees --dev dev.trees --set composition=tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
   postil train train.conll05 --roles --vectors glove-50d -o roles.postil     semantic roles of every predicate
+  postil train train.conll05 --roles --tagger english -o roles.postil        with tags by the English model
   postil train train.ptb --dev dev.ptb --label-column chunks -o chunks.postil     a tagger of the chunks of trees
 """
 SHOWN = (
@@ -107,6 +109,12 @@ OPTIONS = {
         option("--preset NAME", "kind of model: see `postil info --presets` (default: fast)", choices=list(PRESETS)),
         option("--label NAME", "--preset margin: the label to detect"),
         option("--roles", "TRAIN has semantic roles in CoNLL-2005 columns: learn predicates and their roles"),
+        option(
+            "--tagger MODEL[:TASK]",
+            "a tagger, such as english, whose labels are a column of the words; it is stored in the role model (of "
+            "several tasks: TASK, by default the one of Penn tags)",
+            needs="--roles",
+        ),
         option(
             "--set NAME=VALUE …",
             "change one setting (repeatable): such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
@@ -195,6 +203,7 @@ def _prepare(arguments: Namespace) -> None:
     given.checkpoint = given.output.parent / f"{given.output.name}.checkpoint"
     files: list[Any] = [given.clusters, given.pretrained, given.warm_start, given.rules, *given.unlabelled]
     files += [*given.teacher, *given.vectors, *given.gazetteer, *paths_of(*given.sources.values())]
+    files += [] if given.tagger is None else [located(model_and_task(given.tagger)[0])]
     for path, what, kind in (
         (given.output, "model file", "model"),
         (given.checkpoint, "checkpoint", "model"),
@@ -536,16 +545,14 @@ def _train_tasks(
 # ------------------------------------------------------------------------------------------------ roles and trees
 
 
-def _train_on_files(arguments: Namespace, model: Any, load: Callable[[str], LabelledFile], known: Any = None) -> int:
+def _train_on_files(arguments: Namespace, model: Any, load: Callable[[str], LabelledFile], **options: Any) -> int:
     """Train a role labeller or a tree classifier on the whole files that ``load`` reads."""
     named = {name: getattr(arguments, name) for name in ("train", "dev", "test")}
     files = {name: joined([load(path) for path in paths]) for name, paths in named.items() if paths}
     data, dev = files.pop("train"), examples_of(model, files["dev"]) if "dev" in files else None
-    options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume}
+    options |= {"checkpoint": arguments.checkpoint, "resume": arguments.resume}
     if isinstance(model, TreeClassifier):
         _check_trees(data, list(files.values()), model.config.loss)
-    else:
-        options["warm_start"] = known
     fitting = model.fitting(*examples_of(model, data), dev, **options)
     return train(arguments, model, fitting, {name: {MAIN: file} for name, file in files.items()})
 
@@ -558,7 +565,8 @@ def _train_roles(arguments: Namespace) -> int:
     preset, settings = _preset_and_settings(arguments, known, usual="roles")
     model = RoleLabeller(preset=preset, **{**arguments.parameters, **settings})
     model.check()
-    return _train_on_files(arguments, model, lambda path: load_roles(path, arguments), known)
+    tagger = None if arguments.tagger is None else tagger_named(arguments.tagger)
+    return _train_on_files(arguments, model, lambda path: load_roles(path, arguments), warm_start=known, tagger=tagger)
 
 
 def _means_tagger(arguments: Namespace) -> bool:

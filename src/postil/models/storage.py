@@ -10,8 +10,9 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,7 @@ _TABLE = "features/words/vector/table"  # large, and only some rows are needed: 
 _CODED = "features/words/vector/coded/"  # instead of the table
 _PACKED = ("/lengths", "/distinct", "/basis")  # how the names of packed arrays end
 _RULES = "rules/"  # and the name of a head
+_PARTS = "parts/"  # and the name of an estimator inside the model: the array is a model file
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
 _OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION}
@@ -107,6 +109,7 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
     heads = model.heads if estimator._HAS_TASKS else {MAIN: model.heads[model.task]}
     arrays = _arrays(model)
+    arrays |= {name: np.frombuffer(content(), np.uint8) for name, content in _files(model).items()}
     for name, array in arrays.items():
         if FORM_TABLE.search(name):  # in half precision, if that changes no number
             with np.errstate(over="ignore"):
@@ -138,21 +141,27 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def _arrays(model: FittedModel) -> dict[str, Any]:
-    """Everything that a model file holds as an array, by its name there."""
+    """Everything that a model file holds as an array, by its name there, but ``_files``."""
     arrays = {_parameter_name(name): parameter.value for name, parameter in model.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in model.features.arrays().items()}
     if isinstance(model.network.vectors, CodedVectors):
         arrays |= prefixed(_CODED, model.network.vectors.arrays())
     elif model.network.vectors is not None:
         arrays[_TABLE] = model.network.vectors
+    return arrays
+
+
+def _files(model: FittedModel) -> dict[str, Callable[[], bytes]]:
+    """The arrays that are files themselves, by name: models inside the model, and rules."""
+    found: dict[str, Callable[[], bytes]] = {}
     if model.segmentation is not None and model.segmentation.learned is not None:
-        arrays[_SEGMENTATION] = np.frombuffer(model.segmentation.learned.to_bytes(), np.uint8)
+        found[_SEGMENTATION] = model.segmentation.learned.to_bytes
     for name, head in model.heads.items():
         if head.voters is not None:
-            arrays[_RULES + (MAIN if head.network is model.network else name)] = np.frombuffer(
-                head.voters.to_bytes(), np.uint8
-            )
-    return arrays
+            found[_RULES + (MAIN if head.network is model.network else name)] = head.voters.to_bytes
+    for name, part in model.parts.items():
+        found[_PARTS + name] = partial(to_bytes, part)
+    return found
 
 
 def _parameter_name(name: str) -> str:
@@ -278,10 +287,30 @@ def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) ->
             if rules.dtype != np.uint8 or rules.ndim != 1:
                 raise ModelFileError("rules", expected="a text", got=describe(rules))
             of_head.voters = Voters.from_bytes(rules.tobytes(), of_head.codec)
-    unknown = sorted(set(arrays) - set(_arrays(model)))
+    for name, kind_of_part in kind._PARTS.items():
+        if (content := arrays.get(_PARTS + name)) is not None:
+            model.parts[name] = _part(content, name, kind_of_part)
+    kind._check_model(model)
+    unknown = sorted(set(arrays) - set(_arrays(model)) - set(_files(model)))
     if unknown:
         raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
     return model
+
+
+def _part(content: Any, name: str, kind: str) -> Any:
+    """An estimator inside a model; the content may come from a stranger."""
+    if content.dtype != np.uint8 or content.ndim != 1:
+        raise ModelFileError(f"the {name} inside", expected="the file of a model as an array of bytes", got="others")
+    arrays, metadata = archive.from_bytes(content.data, f"the {name} inside", by_rows=_TABLE.__eq__)
+    if metadata.get("kind") != kind:
+        raise ModelFileError(f"the {name} inside", expected=f"a {kind}", got=repr(metadata.get("kind"))[:80])
+    return _estimator(arrays, metadata, f"the {name} inside")
+
+
+def parts_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The metadata of the estimators inside a model, by name; the model has been opened before."""
+    named = arrays_under(_PARTS, arrays)
+    return {name: archive.from_bytes(content.data, by_rows=_TABLE.__eq__)[1] for name, content in named.items()}
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:
