@@ -290,3 +290,26 @@ def test_a_forged_part_is_refused(labeller, tagged):
     renamed = {name.replace("heads/roles/", "heads/other/"): array for name, array in arrays.items()}
     with pytest.raises(ModelFileError, match="heads of a role labeller: expected predicates, roles"):
         storage.from_bytes(archive.to_bytes(renamed, metadata))
+
+
+def test_vectors_stand_in_file_and_memory_once(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = semantic_roles(20)
+    words = [*sorted({token.lower() for one in X for token in one}), *(f"word{n}" for n in range(2000))]
+    rows = "".join(f"{word} {' '.join(f'{x:.3f}' for x in rng.normal(size=8))}\n" for word in words)
+    (tmp_path / "vectors.txt").write_text(rows)
+    vectors = str(tmp_path / "vectors.txt")
+    inside = postil.Tagger(**TINY | {"epochs": 1}, vectors=vectors).fit(X, tags_of(X))
+    alone = postil.RoleLabeller(**SMALL | {"epochs": 1}, vectors=vectors).fit(X, y)
+    both = postil.RoleLabeller(**SMALL | {"epochs": 1}, vectors=vectors).fit(X, y, tagger=inside)
+    sizes = [len(storage.to_bytes(one)) for one in (inside, alone, both)]
+    assert sizes[2] < sum(sizes[:2]) - 70_000, "the vectors and their words have 104 kB"
+    both.save(tmp_path / "both.postil")
+    opened = postil.load(tmp_path / "both.postil")
+    assert opened.predict(X) == both.predict(X)
+    models = opened.model, opened.tagger.model
+    assert len({id(one.features.words.vocabularies["vector"]) for one in models}) == 1
+    assert len({id(one.network.vectors) for one in models}) == 1
+    assert opened.tagger.predict(X) == inside.predict(X)
+    alone = pickle.loads(pickle.dumps(opened.tagger))
+    assert alone.predict(X) == inside.predict(X), "by itself it has everything"

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ KINDS = {
     "role-labeller": ("postil.models.role_labeller", "RoleLabeller"),
     "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
 }
-NEEDS: tuple[str, ...] = ("rules", "packed")
+NEEDS: tuple[str, ...] = ("rules", "packed", "parts")
 """Abilities that a file may ask of its reader, by name; a reader refuses a file that asks for one it lacks."""
 RETIRED: frozenset[str] = frozenset()
 """Settings that files of older versions have and that mean nothing any more: ignored."""
@@ -73,8 +74,9 @@ def save(estimator: Any, path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: Any) -> bytes:
-    return archive.to_bytes(*_content(estimator))
+def to_bytes(estimator: Any, around: Mapping[str, Array] = MappingProxyType({})) -> bytes:
+    """The file of a model; ``around``: the arrays of the model file that it will be inside of."""
+    return archive.to_bytes(*_content(estimator), around)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -109,13 +111,14 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
     heads = model.heads if estimator._HAS_TASKS else {MAIN: model.heads[model.task]}
     arrays = _arrays(model)
-    arrays |= {name: np.frombuffer(content(), np.uint8) for name, content in _files(model).items()}
     for name, array in arrays.items():
         if FORM_TABLE.search(name):  # in half precision, if that changes no number
             with np.errstate(over="ignore"):
                 half = array.astype(np.float16)
             arrays[name] = half if np.array_equal(half, array) else array
+    arrays |= {name: np.frombuffer(written(arrays), np.uint8) for name, written in _files(model).items()}
     abilities = {
+        "parts": bool(model.parts),
         "rules": any(head.voters is not None for head in heads.values()),
         "packed": any(name.endswith(_PACKED) for name in arrays),
     }
@@ -151,17 +154,23 @@ def _arrays(model: FittedModel) -> dict[str, Any]:
     return arrays
 
 
-def _files(model: FittedModel) -> dict[str, Callable[[], bytes]]:
-    """The arrays that are files themselves, by name: models inside the model, and rules."""
-    found: dict[str, Callable[[], bytes]] = {}
+def _files(model: FittedModel) -> dict[str, Callable[[Mapping[str, Array]], bytes]]:
+    """The arrays that are files themselves, by name: models inside the model, and rules; made of the other arrays."""
+    found: dict[str, Any] = {}
     if model.segmentation is not None and model.segmentation.learned is not None:
-        found[_SEGMENTATION] = model.segmentation.learned.to_bytes
+        found[_SEGMENTATION] = partial(_alone, model.segmentation.learned)
     for name, head in model.heads.items():
         if head.voters is not None:
-            found[_RULES + (MAIN if head.network is model.network else name)] = head.voters.to_bytes
+            found[_RULES + (MAIN if head.network is model.network else name)] = partial(_alone, head.voters)
     for name, part in model.parts.items():
         found[_PARTS + name] = partial(to_bytes, part)
     return found
+
+
+def _alone(part: Any, _: object) -> bytes:
+    """The file of a part that shares nothing with the model."""
+    content: bytes = part.to_bytes()
+    return content
 
 
 def _parameter_name(name: str) -> str:
@@ -184,7 +193,7 @@ def _plain(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: object) -> Any:
+def _estimator(arrays: archive.Arrays, metadata: Mapping[str, Any], where: object) -> Any:
     """The estimator, or a ModelFileError that names the first thing that is wrong."""
     name = metadata.get("kind")
     if not isinstance(name, str) or name not in KINDS:
@@ -224,7 +233,7 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
     raise ModelFileError(f"not a valid model: {message[:_LONGEST_MESSAGE]}", where=where)
 
 
-def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> FittedModel:
+def _model(kind: Any, arrays: archive.Arrays, metadata: Mapping[str, Any]) -> FittedModel:
     config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
     labels: dict[str, Any] = {}
     decodings: dict[str, Decoding] = {}
@@ -289,7 +298,7 @@ def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) ->
             of_head.voters = Voters.from_bytes(rules.tobytes(), of_head.codec)
     for name, kind_of_part in kind._PARTS.items():
         if (content := arrays.get(_PARTS + name)) is not None:
-            model.parts[name] = _part(content, name, kind_of_part)
+            model.parts[name] = _part(content, name, kind_of_part, arrays)
     kind._check_model(model)
     unknown = sorted(set(arrays) - set(_arrays(model)) - set(_files(model)))
     if unknown:
@@ -297,20 +306,20 @@ def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) ->
     return model
 
 
-def _part(content: Any, name: str, kind: str) -> Any:
+def _part(content: Any, name: str, kind: str, around: archive.Arrays) -> Any:
     """An estimator inside a model; the content may come from a stranger."""
     if content.dtype != np.uint8 or content.ndim != 1:
         raise ModelFileError(f"the {name} inside", expected="the file of a model as an array of bytes", got="others")
-    arrays, metadata = archive.from_bytes(content.data, f"the {name} inside", by_rows=_TABLE.__eq__)
+    arrays, metadata = archive.from_bytes(content.data, f"the {name} inside", by_rows=_TABLE.__eq__, around=around)
     if metadata.get("kind") != kind:
         raise ModelFileError(f"the {name} inside", expected=f"a {kind}", got=repr(metadata.get("kind"))[:80])
     return _estimator(arrays, metadata, f"the {name} inside")
 
 
-def parts_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def parts_of(arrays: archive.Arrays) -> dict[str, Mapping[str, Any]]:
     """The metadata of the estimators inside a model, by name; the model has been opened before."""
     named = arrays_under(_PARTS, arrays)
-    return {name: archive.from_bytes(content.data, by_rows=_TABLE.__eq__)[1] for name, content in named.items()}
+    return {name: archive.from_bytes(content.data, around=arrays)[1] for name, content in named.items()}
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:

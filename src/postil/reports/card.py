@@ -92,7 +92,7 @@ def card_path(model: Path) -> Path:
     return model.with_suffix(".card.json")
 
 
-def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Cell]:
+def _facts(path: Path, arrays: archive.Arrays, metadata: Mapping[str, Any]) -> dict[str, Cell]:
     about, heads = metadata["about"], metadata["heads"]
     data = about.get("data", {})
     raw, partial = data.get("unlabelled"), data.get("partial")  # which are not checked when a model is opened
