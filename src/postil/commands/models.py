@@ -19,11 +19,13 @@ from postil.models.model import is_encoder
 from postil.models.networks.encoders import ENCODERS
 from postil.models.sentences import tokens_of
 from postil.models.storage import ENGLISH, installed_path, is_name, load, located, misspelt, to_bytes
+from postil.tagging.options import chosen
 from postil.text.labels.schemes import PartialLabel, recognise
 from postil.text.lines import shortened
 from postil.text.splitting.segmenter import is_unspaced
 
 if TYPE_CHECKING:
+    from postil.models.role_labeller import RoleLabeller
     from postil.models.tagger import Tagger
     from postil.text.labelled import LabelledFile
 
@@ -134,6 +136,17 @@ def ruled_model(arguments: Namespace) -> tuple[Any, str | None]:
     return model, None
 
 
+def role_labeller(model: Any, tasks: Sequence[str]) -> "RoleLabeller | None":
+    """The model of semantic roles: the model itself, or the one inside that ``--task roles`` asks for."""
+    if model.KIND != "role-labeller":
+        inside = chosen(model, tasks) if tasks and model.KIND == "multi-task-tagger" else model
+        return inside if inside.KIND == "role-labeller" else None
+    if tasks:
+        raise ConfigurationError("--task cannot be used here: the model labels semantic roles and has no other task")
+    labeller: RoleLabeller = model
+    return labeller
+
+
 def tagger_of_names(model: Any) -> "Tagger | None":
     """A tagger of spans: the model, or the first such task of several; None if there is none."""
     heads = model.by_task().values()
@@ -150,7 +163,8 @@ def one_task(model: Estimator, task: str | None, *, needed: bool = True) -> Any:
         raise ConfigurationError("model", expected="a tagger", got="one of semantic roles")
     heads = model.by_task(None if task is None else [task])
     if len(heads) == 1:
-        return next(iter(heads.values()))
+        (head,) = heads.values()
+        return head if head.KIND != "role-labeller" else one_task(head, None)
     if needed:
         raise ConfigurationError(f"the model has several tasks: choose one with --task {' or '.join(heads)}")
     return tagger_of_names(model) or next(iter(heads.values()))

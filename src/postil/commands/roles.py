@@ -63,7 +63,7 @@ def tagger_named(word: str) -> Tagger:
 
 def evaluate_roles(model: RoleLabeller, arguments: Namespace) -> int:
     """Score a model on the predicates of a file; the predicates that it finds are scored as well."""
-    refuse(arguments, "it is a role labeller", "task", "raw", "mistakes", "train", "report", "map", "partial")
+    refuse(arguments, "it is a role labeller", "raw", "mistakes", "train", "report", "map", "partial")
     refuse(arguments, "it is a role labeller", "expected", "against", "feature_columns")
     X, gold = role_examples(load_roles(arguments.data, arguments))
     scores, found = model.evaluate(X, gold), model.evaluate(X, gold, given=False)

@@ -109,7 +109,8 @@ OPTIONS = {
         option("--scores", "add the score of each token (detectors)"),
         option(
             "--task NAME …",
-            "multi-task models: predict only this task (repeatable; default: all, each in a column or layer)",
+            "multi-task models: predict only this task (repeatable; default: all, each in a column or layer, but not "
+            "roles, which are a task alone)",
         ),
         option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
         option("--threads N=1", "number of cores to use; does not change the result"),
@@ -199,6 +200,7 @@ def run(arguments: Namespace) -> int:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
     model, path = models.ruled_model(arguments)
+    model = models.role_labeller(model, arguments.task) or model
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
     readings = _readings(arguments, segmenter, model_script(model.model))

@@ -25,7 +25,7 @@ from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
 from postil.models.model import FittedModel, is_encoder
-from postil.models.multi_task_tagger import MultiTaskTagger, head_of
+from postil.models.multi_task_tagger import ROLES, MultiTaskTagger, head_of
 from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.settings import takes
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.sentences import SentenceFitting
 
-PREDICATES, ROLES = "predicates", "roles"
-"""The heads."""
+PREDICATES = "predicates"
+"""The head that finds them; the other one is called ROLES."""
 PREDICATE, OTHER = "predicate", "-"
 """The labels of the first head."""
 NEAR = 4

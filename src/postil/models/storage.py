@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,8 @@ _RULES = "rules/"  # and the name of a head
 _PARTS = "parts/"  # and the name of an estimator inside the model: the array is a model file
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
-_OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION}
+_BORROWED = "borrowed"  # estimators inside that are tasks of the model around this one
+_OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION, _BORROWED}
 # How a training run ran, not what it learned: the same data and seed give the same file.
 _NOT_STORED = ("threads", "minutes", "segmenter", "groups")  # the segmenter has its own key, groups are in about
 _LONGEST_MESSAGE = 400  # characters
@@ -74,9 +75,11 @@ def save(estimator: Any, path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: Any, around: Mapping[str, Array] = MappingProxyType({})) -> bytes:
-    """The file of a model; ``around``: the arrays of the model file that it will be inside of."""
-    return archive.to_bytes(*_content(estimator), around)
+def to_bytes(
+    estimator: Any, around: FittedModel | None = None, arrays: Mapping[str, Array] = MappingProxyType({})
+) -> bytes:
+    """The file of a model; ``around``: the model that it will be inside of, and its ``arrays``."""
+    return archive.to_bytes(*_content(estimator, around), arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -104,8 +107,14 @@ def from_bytes(content: bytes) -> Any:
 # -------------------------------------------------------------------------------------------------------------- writing
 
 
-def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+def _content(estimator: Any, around: FittedModel | None = None) -> tuple[dict[str, Array], dict[str, Any]]:
     model = estimator.model
+    tasks = {} if around is None else {id(head): task for task, head in around.heads.items()}
+    borrowed = {
+        name: tasks[id(part.model.head)]
+        for name, part in model.parts.items()
+        if len(part.model.heads) == 1 and id(part.model.head) in tasks
+    }
     for name, parameter in model.network.parameters().items():
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
@@ -116,7 +125,7 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
             with np.errstate(over="ignore"):
                 half = array.astype(np.float16)
             arrays[name] = half if np.array_equal(half, array) else array
-    arrays |= {name: np.frombuffer(written(arrays), np.uint8) for name, written in _files(model).items()}
+    arrays |= {name: np.frombuffer(written(arrays), np.uint8) for name, written in _files(model, borrowed).items()}
     abilities = {
         "parts": bool(model.parts),
         "rules": any(head.voters is not None for head in heads.values()),
@@ -133,6 +142,8 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         "about": model.about,
         "needs": [name for name in NEEDS if abilities[name]],
     }
+    if borrowed:
+        metadata[_BORROWED] = borrowed
     if model.features.unicode is not None:
         metadata["unicode"] = model.features.unicode
     if estimator._HAS_TASKS:  # in their order, which JSON objects have not
@@ -154,7 +165,7 @@ def _arrays(model: FittedModel) -> dict[str, Any]:
     return arrays
 
 
-def _files(model: FittedModel) -> dict[str, Callable[[Mapping[str, Array]], bytes]]:
+def _files(model: FittedModel, borrowed: Container[str] = ()) -> dict[str, Callable[[Mapping[str, Array]], bytes]]:
     """The arrays that are files themselves, by name: models inside the model, and rules; made of the other arrays."""
     found: dict[str, Any] = {}
     if model.segmentation is not None and model.segmentation.learned is not None:
@@ -163,7 +174,8 @@ def _files(model: FittedModel) -> dict[str, Callable[[Mapping[str, Array]], byte
         if head.voters is not None:
             found[_RULES + (MAIN if head.network is model.network else name)] = partial(_alone, head.voters)
     for name, part in model.parts.items():
-        found[_PARTS + name] = partial(to_bytes, part)
+        if name not in borrowed:
+            found[_PARTS + name] = partial(to_bytes, part, model)
     return found
 
 
@@ -193,8 +205,8 @@ def _plain(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _estimator(arrays: archive.Arrays, metadata: Mapping[str, Any], where: object) -> Any:
-    """The estimator, or a ModelFileError that names the first thing that is wrong."""
+def _estimator(arrays: archive.Arrays, metadata: Mapping[str, Any], where: object, around: Any = None) -> Any:
+    """The estimator, or a ModelFileError that names the first thing that is wrong; ``around``: one that it is in."""
     name = metadata.get("kind")
     if not isinstance(name, str) or name not in KINDS:
         raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=repr(name)[:80], where=where)
@@ -217,12 +229,17 @@ def _estimator(arrays: archive.Arrays, metadata: Mapping[str, Any], where: objec
         if "label" in parameters and [parameters["label"]] != model.codec.labels:
             label, got = model.codec.labels[0], repr(parameters["label"])[:80]
             raise ConfigurationError("label", expected=repr(label), got=got)
+        estimator._model = model
+        model.parts.update(_parts(estimator, arrays, metadata, around))
+        kind._check_model(model)
+        unknown = sorted(set(arrays) - set(_arrays(model)) - set(_files(model)))
+        if unknown:
+            raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
     except PostilError as error:
         message = format_message(error.what, error.expected, error.got)
     except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         message = f"it lacks a part or has a wrong one: {error}"
     else:
-        estimator._model = model
         version, here = model.features.unicode, frozen().version_name
         # Files of before the tables were frozen have no version: those of Python were used, whatever they were.
         if version not in (None, here):
@@ -296,24 +313,28 @@ def _model(kind: Any, arrays: archive.Arrays, metadata: Mapping[str, Any]) -> Fi
             if rules.dtype != np.uint8 or rules.ndim != 1:
                 raise ModelFileError("rules", expected="a text", got=describe(rules))
             of_head.voters = Voters.from_bytes(rules.tobytes(), of_head.codec)
-    for name, kind_of_part in kind._PARTS.items():
-        if (content := arrays.get(_PARTS + name)) is not None:
-            model.parts[name] = _part(content, name, kind_of_part, arrays)
-    kind._check_model(model)
-    unknown = sorted(set(arrays) - set(_arrays(model)) - set(_files(model)))
-    if unknown:
-        raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
     return model
 
 
-def _part(content: Any, name: str, kind: str, around: archive.Arrays) -> Any:
-    """An estimator inside a model; the content may come from a stranger."""
-    if content.dtype != np.uint8 or content.ndim != 1:
-        raise ModelFileError(f"the {name} inside", expected="the file of a model as an array of bytes", got="others")
-    arrays, metadata = archive.from_bytes(content.data, f"the {name} inside", by_rows=_TABLE.__eq__, around=around)
-    if metadata.get("kind") != kind:
-        raise ModelFileError(f"the {name} inside", expected=f"a {kind}", got=repr(metadata.get("kind"))[:80])
-    return _estimator(arrays, metadata, f"the {name} inside")
+def _parts(estimator: Any, arrays: archive.Arrays, metadata: Mapping[str, Any], around: Any) -> dict[str, Any]:
+    """The estimators inside a model: files of their own, or tasks of the model ``around``."""
+    parts, tasks = {}, _mapping(metadata, _BORROWED) if _BORROWED in metadata else {}
+    if not set(tasks) <= set(estimator._PARTS):
+        raise ModelFileError(_BORROWED, expected=" or ".join(estimator._PARTS) or "none", got=repr(tasks)[:80])
+    for name, kind in estimator._PARTS.items():
+        content, where = arrays.get(_PARTS + name), f"the {name} inside"
+        if name in tasks:
+            if content is not None or around is None or tasks[name] not in around.tasks:
+                raise ModelFileError(where, expected="a task of the model around it", got=repr(tasks[name])[:80])
+            parts[name] = around.by_task([tasks[name]])[tasks[name]]
+        elif content is not None:
+            if content.dtype != np.uint8 or content.ndim != 1:
+                raise ModelFileError(where, expected="the file of a model as an array of bytes", got="others")
+            inner = archive.from_bytes(content.data, where, by_rows=_TABLE.__eq__, around=arrays)
+            if inner[1].get("kind") != kind:
+                raise ModelFileError(where, expected=f"a {kind}", got=repr(inner[1].get("kind"))[:80])
+            parts[name] = _estimator(*inner, where, estimator)
+    return parts
 
 
 def parts_of(arrays: archive.Arrays) -> dict[str, Mapping[str, Any]]:

@@ -124,8 +124,8 @@ def _facts(path: Path, arrays: archive.Arrays, metadata: Mapping[str, Any]) -> d
             named = [f"{rule.get('name', n)} ({rule.get('label') or 'not ' + rule['not']})" for n, rule in rules]
             facts["rules" if len(heads) == 1 else f"rules of {name}"] = _listed(named, ", ")
     for name, inside in parts_of(arrays).items():
-        labels = [label for head in inside["heads"].values() for label in _classes(head)]
-        facts[f"{name} inside"] = _listed(labels, " ")
+        first = (inside.get("tasks") or list(inside["heads"]))[0]
+        facts[f"{name} inside"] = _listed(_classes(inside["heads"][first]), " ")
     return {name: value for name, value in facts.items() if value not in (None, "", 0)}
 
 
