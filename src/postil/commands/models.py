@@ -39,8 +39,8 @@ def take_model(words: Sequence[str], text: str | None = None) -> tuple[str, list
     The first word is MODEL where it names an installed model, or a file that begins as a model file does. Otherwise all
     words are inputs, and the model is the installed English one, which is reported.
     """
-    hint = "; to tag a single word, use --text" if text is None and len(words) == 1 else ""
-    if words and names_model(words[0], hint):
+    missing = "no such model or input file" + ("; to tag a single word, use --text" if len(words) == 1 else "")
+    if words and names_model(words[0], missing if text is None else "no such model file, nor an installed model"):
         return str(located(words[0])), list(words[1:])
     english = installed_path(ENGLISH)
     if english is None:
@@ -87,14 +87,14 @@ def is_text(word: str) -> bool:
     return has_space and not in_a_folder and not os.path.exists(word)  # noqa: PTH110
 
 
-def names_model(word: str, hint: str = "") -> bool:
-    """Whether the first word of a command names a model; an error if it is nothing that exists."""
+def names_model(word: str, missing: str = "no such model or input file") -> bool:
+    """Whether the first word of a command names a model; an error, ``missing``, if it is nothing that exists."""
     # A name that ends in .postil is one: opening the file tells what is wrong.
     if is_model_file(word) or word.endswith(".postil") or (is_name(word) and installed_path(word) is not None):
         return True
     if word == "-" or is_text(word) or any(sign in word for sign in "*?[:") or os.path.exists(word):  # noqa: PTH110
         return False
-    raise ConfigurationError(f"no such model or input file{hint}", got=misspelt(word))
+    raise ConfigurationError(missing, got=misspelt(word))
 
 
 def open_model(name: str, *, for_training: bool = False) -> Estimator:

@@ -11,7 +11,7 @@ from postil.commands.models import model_and_task, open_model
 from postil.commands.output import present
 from postil.commands.parser import refuse
 from postil.commands.reading import reading_options
-from postil.errors import ConfigurationError, DataError, PostilError, printable
+from postil.errors import ConfigurationError, DataError, PostilError
 from postil.metrics.roles import RoleScores, score_roles
 from postil.models.role_labeller import RoleLabeller, tagger_of_tags
 from postil.models.sentences import tokens_of
@@ -123,10 +123,9 @@ def tag_roles(
             for sentences in labelled(model, reading):
                 if shown:  # each sentence, and a row for each of its predicates
                     for sentence in sentences:
-                        rows = [row_of(sentence.tokens, frame) for frame in frames_of(sentence) or ()]
-                        say(printable(" ".join(sentence.tokens)), style="bold")
-                        for row in rows:
-                            say(f"  {row}")
+                        say(row_of(sentence), style="bold")
+                        for frame in frames_of(sentence) or ():
+                            say(f"  {row_of(sentence, frame)}")
                 elif format == COLUMNS:
                     stream.write("".join(write_roles(sentences, WriteOptions(), Report())).encode())
                 else:

@@ -39,7 +39,7 @@ from postil.kernels.characters import frozen
 from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
 from postil.models.model import BY_CHARACTERS, GROUPS, INPUT, TASKS, FittedModel, new_model
-from postil.models.networks.network import FORM_TABLE, MAIN
+from postil.models.networks.network import MAIN
 from postil.text.splitting.segmenter import LEARNED, Segmenter
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
@@ -59,6 +59,7 @@ _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"  # large, and only some rows are needed: these are checked when they are used
 _CODED = "features/words/vector/coded/"  # instead of the table
 _PACKED = ("/lengths", "/distinct", "/basis")  # how the names of packed arrays end
+_NETWORK = "network/"  # parameters that all heads share
 _RULES = "rules/"  # and the name of a head
 _PARTS = "parts/"  # and the name of an estimator inside the model: the array is a model file
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
@@ -121,7 +122,7 @@ def _content(estimator: Any, around: FittedModel | None = None) -> tuple[dict[st
     heads = model.heads if estimator._HAS_TASKS else {MAIN: model.heads[model.task]}
     arrays = _arrays(model)
     for name, array in arrays.items():
-        if FORM_TABLE.search(name):  # in half precision, if that changes no number
+        if name.startswith(_NETWORK):  # in half precision, if that changes no number
             with np.errstate(over="ignore"):
                 half = array.astype(np.float16)
             arrays[name] = half if np.array_equal(half, array) else array
@@ -190,7 +191,7 @@ def _parameter_name(name: str) -> str:
         _, task, of_head = name.split(".", 2)
         return f"heads/{task}/{of_head}"
     of_member = _MEMBER.sub("", name)
-    return f"heads/{MAIN}/{name}" if of_member.startswith(_OF_HEAD) else f"network/{name}"
+    return f"heads/{MAIN}/{name}" if of_member.startswith(_OF_HEAD) else _NETWORK + name
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import final
 from postil.errors import ConfigurationError, DataError
 from postil.kernels import Columns
 from postil.lazy import Remembered
-from postil.text.document import Frame, Frames, Rest, Sentence, frames_of
+from postil.text.document import VERB, Frame, Frames, Rest, Sentence, frames_of
 from postil.text.labels.schemes import Span, labels_from_spans
 from postil.text.lines import NumberedLines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
@@ -421,11 +421,21 @@ def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> It
                 raise DataError("wrong number of columns", expected=expected, got=got, where=where)
         places = [t for t, row in enumerate(rows) if row[column] != NO_PREDICATE]
         if len(places) != width - column - 1:
-            expected = f"a column for each of {len(places)} predicates"
+            named = ", ".join(f"{rows[t][column]} in line {first + t}" for t in places[:3]) + ", …" * (len(places) > 3)
+            expected = f"a column for each of {len(places)} predicates" + (f" ({named})" if named else "")
             raise DataError("columns of roles", expected=expected, got=width - column - 1, where=lines.where(first))
         frames = []
         for n, t in enumerate(places, column + 1):
             labels = _role_labels([row[n] for row in rows], lines, first)
+            if labels[t][2:] != VERB and (verbs := [i for i, label in enumerate(labels) if label[2:] == VERB]):
+                expected, got, where = (
+                    f"its predicate {rows[t][0]!r}",
+                    repr(rows[verbs[0]][0]),
+                    lines.where(first + verbs[0]),
+                )
+                raise DataError(
+                    "V of a column of roles", expected=f"its predicate {rows[t][0]!r}", got=got, where=where
+                )
             frames.append(Frame(t, labels, rows[t][column]))
         report.notes["predicates"] += len(frames)
         yield Sentence([row[0] for row in rows], line=first, rest=Frames(tuple(frames)))
@@ -434,6 +444,10 @@ def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> It
 def _role_labels(cells: list[str], lines: NumberedLines, first: int) -> list[str]:
     if all(map(_ROLE.match, cells)):
         return cells
+    if any(_ROLE.match(cell) and cell != "O" for cell in cells):
+        t = next(t for t, cell in enumerate(cells) if not _ROLE.match(cell))
+        got, where = shortened(cells[t]), lines.where(first + t)
+        raise DataError("label of a role", expected="O, B-ROLE or I-ROLE, as other words have", got=got, where=where)
     spans: list[Span] = []
     label: str | None = None
     start = 0
