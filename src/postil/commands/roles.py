@@ -19,7 +19,7 @@ from postil.models.tagger import Tagger
 from postil.tagging.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import FORMATS, Reading, Sentence, WriteOptions, frames_of, read
 from postil.text.columns.conll import write_roles
-from postil.text.document import record_of, row_of
+from postil.text.document import VERB, record_of, row_of
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.report import Report, counted
 
@@ -35,10 +35,23 @@ def load_roles(path: str, arguments: Namespace) -> LabelledFile:
         raise ConfigurationError("--from", expected=f"{COLUMNS} for semantic roles", got=options["format"])
     with read(path, **{**options, "format": COLUMNS}) as reading:
         try:
-            return LabelledFile(reading.name, reading.format, list(reading))
+            sentences = list(reading)
+            for sentence in sentences:
+                _check_verbs(sentence, reading.name)
+            return LabelledFile(reading.name, reading.format, sentences)
         except DataError as error:
             what = f"not a file of {FORMATS[COLUMNS].title}: {error.what}"
             raise DataError(what, expected=error.expected, got=error.got, where=error.where) from None
+
+
+def _check_verbs(sentence: Sentence, name: str) -> None:
+    """Refuse columns of roles that are in another order than their predicates."""
+    for frame in frames_of(sentence) or ():
+        verbs = [role.start for role in frame.roles if role.label == VERB]
+        if verbs and frame.labels[frame.predicate][2:] != VERB:
+            expected, got = (repr(sentence.tokens[t]) for t in (frame.predicate, verbs[0]))
+            where = f"{name}, line {(sentence.line or 1) + verbs[0]}"
+            raise DataError("V of a column of roles", expected=f"its predicate {expected}", got=got, where=where)
 
 
 def role_examples(file: LabelledFile) -> tuple[Any, Any]:

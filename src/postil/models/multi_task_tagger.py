@@ -98,7 +98,7 @@ class MultiTaskTagger(WordEstimator):
     @classmethod
     def _check_model(cls, model: FittedModel) -> None:
         if ROLES in model.heads and ROLES in model.parts:
-            raise DataError("tasks", expected=f"no task called {ROLES} with a role labeller", got=ROLES)
+            raise DataError("tasks", expected=f"others than {ROLES} in a model with a role labeller", got=ROLES)
 
     def check(self) -> None:
         super().check()

@@ -12,7 +12,7 @@ from typing import final
 from postil.errors import ConfigurationError, DataError
 from postil.kernels import Columns
 from postil.lazy import Remembered
-from postil.text.document import VERB, Frame, Frames, Rest, Sentence, frames_of
+from postil.text.document import Frame, Frames, Rest, Sentence, frames_of
 from postil.text.labels.schemes import Span, labels_from_spans
 from postil.text.lines import NumberedLines, shortened, split_spaces
 from postil.text.options import ReadOptions, WriteOptions
@@ -427,15 +427,6 @@ def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> It
         frames = []
         for n, t in enumerate(places, column + 1):
             labels = _role_labels([row[n] for row in rows], lines, first)
-            if labels[t][2:] != VERB and (verbs := [i for i, label in enumerate(labels) if label[2:] == VERB]):
-                expected, got, where = (
-                    f"its predicate {rows[t][0]!r}",
-                    repr(rows[verbs[0]][0]),
-                    lines.where(first + verbs[0]),
-                )
-                raise DataError(
-                    "V of a column of roles", expected=f"its predicate {rows[t][0]!r}", got=got, where=where
-                )
             frames.append(Frame(t, labels, rows[t][column]))
         report.notes["predicates"] += len(frames)
         yield Sentence([row[0] for row in rows], line=first, rest=Frames(tuple(frames)))
