@@ -227,7 +227,10 @@ def read_chunks(data: Path, part: str) -> Part:
 # ------------------------------------------------------------------------------------------------ semantic roles
 
 
+ROLES = "srl_ewt"
+
+
 def read_roles(data: Path, part: str) -> tuple[list[list[str]], list[list[Frame]]]:
     """Sentences of English EWT, and the predicates of each with their roles."""
-    sentences = list(read(data / "srl_ewt" / f"{part}.conll05.txt", "conll05"))
+    sentences = list(read(data / ROLES / f"{part}.conll05.txt", "conll05"))
     return [list(one.tokens) for one in sentences], [list(frames_of(one) or ()) for one in sentences]
