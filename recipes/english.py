@@ -239,7 +239,7 @@ ROLES: dict[str, Any] = {"epochs": 8}
 def train_roles(data: Path, tagger: Path, path: Path, threads: int = 1) -> None:
     """A role labeller; the epoch that is best on dev is kept, and probabilities are calibrated there."""
     labeller = RoleLabeller(vectors=GLOVE, seed=SEED, threads=threads, **ROLES)
-    _run(labeller, path, *read_roles(data, "train"), dev=read_roles(data, "dev"), tagger=load(tagger))
+    _run(labeller, path, *read_roles(data, "train"), dev=read_roles(data, "dev"), tagger=load(tagger)["xpos"])
     labeller.save(path)
 
 
