@@ -246,6 +246,8 @@ def train_roles(data: Path, tagger: Path, path: Path, threads: int = 1) -> None:
 # ------------------------------------------------------------------------------------------------ the file
 
 WORDS = "features/words/word/"
+CLUSTERS_OF_VECTORS = "vector clusters"
+LEXICON = f"features/words/lexicon {CLUSTERS_OF_VECTORS}"
 LEAST_COUNT = 6
 """Rarer words lose their learnt vectors: they still have GloVe's, their clusters, affixes and shapes."""
 LEAST_PACKED = 1000
@@ -262,9 +264,37 @@ def add_roles(model: Path, roles: Path, path: Path) -> None:
     english, labeller = load(model), load(roles)
     inside = dict(labeller.model.parts)
     labeller.model.parts.clear()
-    smaller = storage.from_bytes(archive.to_bytes(*packed(*archive.from_bytes(storage.to_bytes(labeller)))))
+    arrays, metadata = archive.from_bytes(storage.to_bytes(labeller))
+    content = archive.to_bytes(*packed(_with_clusters_of(english, labeller, arrays), metadata))
+    smaller = storage.from_bytes(content)
     smaller.model.parts |= inside
     english.with_roles(smaller).save(path)
+
+
+def _with_clusters_of(model: Any, other: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of another model with the clusters of vectors as this one numbers them, which are then stored once.
+
+    Each has numbered those that its training data have. The rows of the other one's table change places and are
+    repeated, so that every word has the row that it had.
+    """
+    ours, theirs = (one.model.features.words.lexicons.get(CLUSTERS_OF_VECTORS) for one in (model, other))
+    if ours is None or theirs is None:
+        return dict(arrays)
+    tables = next(iter(other.model.heads.values())).network.form_tables
+    rows = [start + np.arange(V) for start, (V, _) in zip(tables.starts, tables.sizes, strict=True)]
+    names = [column.name for column in other.model.features.words.columns]
+    for k, name in enumerate(theirs.columns):
+        numbers = np.zeros(ours.sizes[k], np.int64)
+        numbers[ours.codes[:, k]] = theirs.codes[:, k]
+        if list(ours.columns) != list(theirs.columns) or (numbers[ours.codes[:, k]] != theirs.codes[:, k]).any():
+            return dict(arrays)  # they are other clusters
+        rows[names.index(name)] = tables.starts[names.index(name)] + numbers
+    found = {name: array for name, array in arrays.items() if not name.startswith(f"{LEXICON}/")}
+    found |= {f"{LEXICON}/{name}": array for name, array in ours.arrays(with_words=False).items()}
+    for number, group in enumerate(tables.groups):
+        table = f"network/forms.tables.{number}"
+        found[table] = np.asarray(arrays[table])[np.concatenate([rows[f] for f in group])]
+    return found
 
 
 def packed(arrays: Mapping[str, Any], metadata: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
