@@ -528,6 +528,17 @@ def test_the_tags_of_roles_are_those_of_the_task(of_words, with_roles, tmp_path)
     assert voting["roles"].predict(X) == with_roles["roles"].predict(X)
 
 
+def test_who_starts_from_such_a_model_is_told_that_roles_are_lost(with_roles):
+    X, _ = semantic_roles(8)
+    y = {"names": [["O"] * len(one) for one in X], "tags": [["NN"] * len(one) for one in X]}
+    with pytest.warns(ForgettingWarning, match="without the semantic roles"):
+        other = postil.MultiTaskTagger(**TINY | {"epochs": 1}).fit(X, y, warm_start=with_roles)
+    assert not other.model.parts
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ForgettingWarning)
+        postil.Tagger(**TINY | {"epochs": 1}).fit(X, y["tags"], warm_start=with_roles)
+
+
 def test_what_cannot_be_inside(of_words, with_roles):
     with pytest.raises(ConfigurationError, match="with_roles needs a RoleLabeller or None"):
         of_words.with_roles(of_words["tags"])

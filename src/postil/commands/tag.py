@@ -200,7 +200,8 @@ def run(arguments: Namespace) -> int:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     options = tagging_options(arguments)
     model, path = models.ruled_model(arguments)
-    model = models.role_labeller(model, arguments.task) or model
+    if (labeller := models.role_labeller(model, arguments.task)) is not None:
+        model, options = labeller, replace(options, tasks=())
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
     readings = _readings(arguments, segmenter, model_script(model.model))
