@@ -36,6 +36,7 @@ Label text. Reads files, a folder or standard input; writes to standard output o
 the format (.jsonl .conll .conllu .csv .parquet .html) unless --to does. Inputs may be larger than memory.
 
   postil tag "Angela Merkel met Tim Cook in Cupertino."   the installed English model (package postil-english)
+  postil tag --task roles "The car was sold by Anna."     who did what to whom
   postil tag ner.postil --text "Museums in Paris are amazing."
   postil tag ner.postil article.txt -o answers.jsonl --probabilities
   postil tag ner.postil articles/ -o answers.jsonl      a folder; every line has its file as "source"
@@ -79,8 +80,9 @@ In tables (Parquet or CSV), the text is in --column. All columns are kept, and t
 (--parts). -o FOLDER writes one Parquet file per row group, and the same command continues an interrupted job;
 -o FILE.parquet writes a single file, and so does -o FILE.csv, with the lists as JSON. All need the extra arrow.
 
-A model of semantic roles writes CoNLL-2005 columns or JSON Lines, one object per sentence; on a terminal and a page,
-every predicate has a row. Predicates are found, or taken from an input in CoNLL-2005 columns.
+A model of semantic roles, or --task roles of a model that has them inside, such as the English one, writes CoNLL-2005
+columns or JSON Lines, one object per sentence; on a terminal and a page, every predicate has a row. Predicates are
+found, or taken from an input in CoNLL-2005 columns.
 
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.

@@ -4,7 +4,8 @@ A sentence is read once for each of its predicates, and every word has its dista
 other predicates between, the predicate and the words next to it as extra columns of its features. A CRF then labels the
 roles. Predicates are found by a second head of the same network, which reads the sentence without them. The encoder
 ``dilated`` sees the whole sentence; in ``sentence``, a word also knows its distance to the word being labelled, so that
-both position features of the sentence approach (A12) are there.
+both position features of the sentence approach (A12) are there. A tagger inside the model may add its labels, such as
+parts of speech, as one more column.
 """
 
 import re
