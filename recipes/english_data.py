@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from postil.text import read
+from postil.text import Frame, frames_of, read
 
 CLASSES = ("PER", "LOC", "ORG", "MISC")
 UNKNOWN = "?"
@@ -222,3 +222,15 @@ def read_chunks(data: Path, part: str) -> Part:
     """Chunks of GUM, derived from its trees."""
     sentences = list(read(data / "gum_trees" / f"{part}.ptb", label="chunks", features=()))
     return Part([list(one.tokens) for one in sentences], [list(one.labels or []) for one in sentences])
+
+
+# ------------------------------------------------------------------------------------------------ semantic roles
+
+
+ROLES = "srl_ewt"
+
+
+def read_roles(data: Path, part: str) -> tuple[list[list[str]], list[list[Frame]]]:
+    """Sentences of English EWT, and the predicates of each with their roles."""
+    sentences = list(read(data / ROLES / f"{part}.conll05.txt", "conll05"))
+    return [list(one.tokens) for one in sentences], [list(frames_of(one) or ()) for one in sentences]

@@ -370,7 +370,7 @@ PUBLIC_OF_ESTIMATORS = {
         *["tag", "tag_many", "annotate", "tasks", "decoding", "groups_", "main_task", "with_rules"],
     ],
     "Detector": ["tag", "tag_many", "annotate", "decision", "threshold"],
-    "RoleLabeller": ["tag", "annotate", "predicates"],
+    "RoleLabeller": ["tag", "annotate", "predicates", "tagger"],
     "TreeClassifier": ["predict_proba", "predict_nodes", "node_probabilities", "trees"],
 }
 

@@ -378,3 +378,58 @@ def test_a_full_disk_names_the_file(tmp_path, monkeypatch):
     with pytest.raises(ModelFileError, match=r"/m: cannot write the model file \(No space left on device\)"):
         archive.save(tmp_path / "m", ARRAYS, {})
     assert archive.load(tmp_path / "m")[1] == {"old": 1} and names_in(tmp_path) == ["m"]
+
+
+# ------------------------------------------------------------------------------------------------ a file inside another
+
+
+def nested():
+    """An array that both have under different names, one that is too small, and one that differs."""
+    table, small = np.arange(5000, dtype=np.float32).reshape(100, 50), np.arange(4, dtype=np.int64)
+    outer = {"table": table, "rows": np.arange(1200, dtype=np.int32), "small": small}
+    inner = {"words": table.copy(), "small": small, "rows": np.arange(1, 1201, dtype=np.int32)}
+    return outer, inner
+
+
+def test_what_both_have_stands_once():
+    outer, inner = nested()
+    alone = archive.to_bytes(inner, {"of": "inner"})
+    inside = archive.to_bytes(inner, {"of": "inner"}, outer)
+    assert len(alone) - len(inside) > 19_000
+    whole = archive.to_bytes({**outer, "inner": np.frombuffer(inside, np.uint8)}, {})
+    arrays, _ = archive.from_bytes(whole)
+    found, metadata = archive.from_bytes(arrays["inner"].data, around=arrays)
+    assert metadata == {"of": "inner"} and found["words"] is arrays["table"], "in memory once as well"
+    assert set(found) == set(inner)
+    for name, array in inner.items():
+        assert np.array_equal(found[name], array) and found[name].dtype == array.dtype
+    assert archive.to_bytes(inner, {"of": "inner"}, outer) == inside
+
+
+def test_a_file_from_inside_is_refused_elsewhere():
+    outer, inner = nested()
+    inside = archive.to_bytes(inner, {}, outer)
+    message = "array 'words' of a model inside another: expected the same array in the outer one, got "
+    with pytest.raises(ModelFileError, match=message + "none"):
+        archive.from_bytes(inside)
+    changed = outer["table"].copy()
+    changed[3, 3] += 1
+    for other in ({"table": changed}, {"other": outer["table"]}):
+        around, _ = archive.from_bytes(archive.to_bytes(other, {}))
+        with pytest.raises(ModelFileError, match=message + "another"):
+            archive.from_bytes(inside, around=around)
+
+
+@pytest.mark.parametrize("shared", [[], {"words": 3}, {"rows": "table"}, {"else": "table"}])
+def test_forged_references_are_refused(shared):
+    outer, inner = nested()
+    around, _ = archive.from_bytes(archive.to_bytes(outer, {}))
+    inside = archive.to_bytes(inner, {}, outer)
+
+    size = 8 + int.from_bytes(inside[:8], "little")
+    header = json.loads(inside[8:size])
+    content = json.loads(header.pop("__metadata__")["content"]) | {"shared": shared}
+    entries = "".join(f",{json.dumps(name)}:{json.dumps(entry)}" for name, entry in header.items())
+    forged = file_with(f'","content":{json.dumps(json.dumps(content))}}}{entries}}}'.encode(), inside[size:])
+    with pytest.raises(ModelFileError):
+        archive.from_bytes(forged, around=around)

@@ -10,7 +10,9 @@ import pytest
 
 import postil
 from postil import archive
+from postil.models import storage
 from postil.reports.card import card_of, card_path
+from postil.text import frames_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "postil-english"
@@ -59,8 +61,9 @@ def test_its_licence_and_the_attributions_of_all_its_data(data):
         "crossner_music": "CrossNER",
         "ud_ewt": "English EWT",
         "masc_pos": "MASC",
+        "srl_ewt": "PropBank",
     }
-    assert set(titles) == {*data.NAMES, *data.UPOS, *data.XPOS}
+    assert set(titles) == {*data.NAMES, *data.UPOS, *data.XPOS, data.ROLES}
     assert not [title for title in (*titles.values(), "GloVe", "Wikipedia", "GeoNames", "census") if title not in told]
 
 
@@ -85,6 +88,17 @@ def test_it_knows_names_parts_of_speech_and_chunks():
     assert [chunk.label for chunk in chunks] == ["NP", "VP", "NP", "PP", "NP"]
 
 
+def test_it_knows_who_did_what_to_whom():
+    english = postil.load(MODEL)
+    (sentence,) = english["roles"].tag("Angela Merkel met Tim Cook yesterday.").sentences
+    (frame,) = frames_of(sentence)
+    found = {role.label: " ".join(sentence.tokens[role.start : role.end]) for role in frame.roles}
+    assert found["V"] == "met" and found["ARG0"] == "Angela Merkel" and found["ARG1"] == "Tim Cook"
+    assert found["ARGM-TMP"] == "yesterday" and all(0.5 < probability <= 1 for probability in frame.probabilities)
+    assert english["roles"].tagger.model.head is english.model.heads["xpos"]
+    assert english["roles"].model.network.vectors is english.model.network.vectors
+
+
 def test_a_name_is_found_whatever_its_case():
     names = postil.load(MODEL)["names"]
     for text in ("i live in london", "I LIVE IN LONDON", "I live in London"):
@@ -93,7 +107,8 @@ def test_a_name_is_found_whatever_its_case():
 
 def test_the_card_is_complete_and_the_readme_shows_it():
     card = card_of(MODEL, "english")
-    for title in ("Sources", "Names, each corpus left out of the training", "Calibration on test parts"):
+    titles = "Sources", "Names, each corpus left out of the training", "Semantic roles", "Calibration on test parts"
+    for title in titles:
         assert title in [table.title for table in card.tables]
     assert card.weaknesses and card.texts["date"] and "CC BY-SA 4.0" in card.texts["licence"]
     assert "date" not in json.dumps(archive.load(MODEL)[1])
@@ -153,6 +168,12 @@ def test_chunks_are_derived_from_trees(data, tmp_path):
     assert data.read_chunks(tree, "train") == ([["the", "cat", "sleeps"]], [["B-NP", "I-NP", "B-VP"]])
 
 
+def test_roles_are_read_with_their_predicates(data, tmp_path):
+    lines = "Anna\t-\tB-ARG0\nsold\tsell\tB-V\nmaps\t-\tB-ARG1\n"
+    X, y = data.read_roles(corpus(tmp_path, "srl_ewt", lines, "train.conll05.txt"), "train")
+    assert X == [["Anna", "sold", "maps"]] and [frame.predicate for frame in y[0]] == [1]
+
+
 def test_tags_that_another_corpus_spells_differently(data, tmp_path):
     marks = corpus(tmp_path, "masc_pos", "(\t(\nx\tNN\n-\t-\nhm\tUH`\n...\t...\n")
     assert data.read_speech(marks, "masc_pos", "train", penn=True).y == [["-LRB-", "NN", "?", "?", ":"]]
@@ -194,6 +215,9 @@ def made_up_data(folder):
         names = CROSSNER if corpus.startswith("crossner") else CLASSES.get(corpus, {})
         return label if label == "O" else label[:2] + names.get(ours, ours)
 
+    def with_roles(word, _, xpos, __):
+        return (word, word, "B-V") if xpos.startswith("VB") else (word, "-", "B-ARG0" if word == "Anna" else "O")
+
     for part in ("train", "dev"):
         for corpus in ("wikigold", "btc", "wnut17", "crossner_politics", "crossner_science", "crossner_music"):
             write(folder / corpus / f"{part}.txt", lambda w, n, x, u, corpus=corpus: (w, named(corpus, n)))
@@ -202,6 +226,7 @@ def made_up_data(folder):
             write(folder / corpus / f"{part}.pos.txt", lambda w, n, x, u: (w, x, u))
         write(folder / "masc_pos" / f"{part}.txt", lambda w, n, x, u: (w, x))
         trees = ("(S " + " ".join(f"(NP ({x} {w}))" for w, _, x, _ in one) + ")\n" for one in rows)
+        write(folder / "srl_ewt" / f"{part}.conll05.txt", with_roles)
         (folder / "gum_trees").mkdir(exist_ok=True)
         (folder / "gum_trees" / f"{part}.ptb").write_text("".join(trees))
     words = sorted({word.lower() for one in rows for word, *_ in one})
@@ -226,6 +251,8 @@ def test_the_recipe_runs_from_end_to_end_and_repeats_to_the_bit(tmp_path, monkey
         "LEAST_COUNT": 1,
         "TEACHER": english.TEACHER | small,
         "SETTINGS": english.SETTINGS | small,
+        "ROLES": {"epochs": 2, "hidden": 8, "layers": 2},
+        "LEAST_PACKED": 3,
     }.items():
         monkeypatch.setattr(english, name, value)
 
@@ -235,9 +262,15 @@ def test_the_recipe_runs_from_end_to_end_and_repeats_to_the_bit(tmp_path, monkey
 
     first = made("one")
     assert made("two") == first
-    for step in ("full.postil", "english.postil"):  # a step whose file is missing is made again
+    for step in ("full.postil", "packed.postil", "english.postil"):  # a step whose file is missing is made again
         (tmp_path / "one" / step).unlink()
     assert made("one") == first
     model = postil.load(tmp_path / "one" / "english.postil")
     assert model.tasks == ["names", "upos", "xpos", "chunks"]
     assert "unlabelled" in model.model.about["data"]["tasks"]["names"]
+    packed = postil.load(tmp_path / "one" / "packed.postil")
+    assert storage.to_bytes(model.with_roles(None)) == storage.to_bytes(packed), "roles are added, and nothing else"
+    assert model["roles"].tagger.model.head is model.model.heads["xpos"] and model["roles"].vectors is None
+    whole = postil.load(tmp_path / "one" / "full.postil")
+    X = [[row.split()[0] for row in sentence.split("|")] for sentence in SENTENCES]
+    assert packed.predict(X) == whole.predict(X)

@@ -10,6 +10,9 @@ The file is a safetensors file, so other tools can open it:
 The header begins with exactly these bytes. ``checksum`` is the CRC-32 of the length and of every byte of the header
 after the checksum's own digits. ``content`` is JSON again, ``{"checksums": {name: [number, …]}, "metadata": {…}}``:
 for every array the CRC-32 of each 64 KiB of its bytes. docs/internals/model-file.md describes what models write.
+
+A file may stand in an array of another one. What both have then stands in the outer one only, and ``content`` has a
+third entry: ``{"shared": {name: name of the outer file}}``.
 """
 
 import json
@@ -18,6 +21,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -33,6 +37,8 @@ MAGIC = b'{"__metadata__":{"postil":"'
 """How the header of every model file begins, from byte 8 on."""
 BLOCK = 1 << 16
 """Bytes of an array that have one checksum."""
+SHARED = 4096
+"""Bytes from which on an array of a file inside another one is not stored again."""
 _BEFORE_CHECKSUM = MAGIC + b'%d","checksum":"' % VERSION
 _CHECKSUM_DIGITS = 8
 _ALIGNMENT = 64  # of the data in the file
@@ -74,30 +80,40 @@ def save(path: str | os.PathLike[str], arrays: Mapping[str, Array], metadata: Ma
         raise ModelFileError("cannot write the model file", got=error.strerror or error, where=path) from None
 
 
-def to_bytes(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> bytes:
-    """The bytes that ``save`` writes: the same for the same content."""
-    header, data = _serialised(arrays, metadata)
+def to_bytes(
+    arrays: Mapping[str, Array], metadata: Mapping[str, Any], around: Mapping[str, Array] = MappingProxyType({})
+) -> bytes:
+    """The bytes that ``save`` writes: the same for the same content.
+
+    ``around``: the arrays of the file that these bytes will be an array of.
+    """
+    header, data = _serialised(arrays, metadata, around)
     return b"".join([header, *data])
 
 
-def _serialised(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tuple[bytes, list[memoryview]]:
+def _serialised(
+    arrays: Mapping[str, Array], metadata: Mapping[str, Any], around: Mapping[str, Array] = MappingProxyType({})
+) -> tuple[bytes, list[memoryview]]:
     """The header with its length before it, and the bytes of every array in the order of the file."""
     given = {}
     for name, array in arrays.items():
         if name == "__metadata__":
             raise ConfigurationError("name of an array in a model file", expected="any other", got=name)
         array = np.asarray(array)
-        dtype = array.dtype.newbyteorder("<")
+        dtype = _little(array.dtype)
         if dtype not in _CODES:
             raise DtypeError("array in a model file", expected="numbers or booleans", got=describe(array), where=name)
         given[name] = np.asarray(array, dtype, order="C")
+    shared = _shared(given, around) if around else {}
     ordered = dict(sorted(given.items(), key=lambda item: (-item[1].itemsize, item[0])))
     data = {name: _bytes_of(array) for name, array in ordered.items()}
     checksums = {
         name: [zlib.crc32(content[first : first + BLOCK]) for first in range(0, len(content), BLOCK)]
         for name, content in data.items()
     }
-    written: Any = {"metadata": dict(metadata), "checksums": checksums}
+    written: Any = {"metadata": dict(metadata), "checksums": checksums} | ({"shared": shared} if shared else {})
+    for name in shared:
+        del ordered[name], data[name]
     try:
         # Twice: keys that are numbers become texts, and sort differently. What a reader gets stands still.
         text = json.dumps(written, sort_keys=True, allow_nan=False)
@@ -120,8 +136,27 @@ def _serialised(arrays: Mapping[str, Array], metadata: Mapping[str, Any]) -> tup
     return prefix + _BEFORE_CHECKSUM + _header_checksum(prefix, checked) + checked, list(data.values())
 
 
+def _shared(arrays: Mapping[str, Array], around: Mapping[str, Array]) -> dict[str, str]:
+    """The arrays whose bytes stand in the file around, and the names that they have there."""
+    places: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+    for name in sorted(around):
+        places.setdefault((_little(around[name].dtype).str, around[name].shape), []).append(name)
+    found = {}
+    for name, array in arrays.items():
+        names = places.get((array.dtype.str, array.shape), []) if array.nbytes >= SHARED else []
+        for other in sorted(names, key=name.__ne__):  # the same name first
+            if np.array_equal(_bytes_of(array), _bytes_of(np.asarray(around[other], array.dtype, order="C"))):
+                found[name] = other
+                break
+    return found
+
+
 def _header_checksum(length: bytes, rest: bytes) -> bytes:
     return b"%08x" % zlib.crc32(rest, zlib.crc32(length))
+
+
+def _little(dtype: "np.dtype[Any]") -> "np.dtype[Any]":
+    return dtype.newbyteorder("<")
 
 
 def _bytes_of(array: Array) -> memoryview:
@@ -129,6 +164,15 @@ def _bytes_of(array: Array) -> memoryview:
 
 
 # ---------------------------------------------------------------------------------------------------------- reading
+
+
+@final
+class Arrays(dict[str, Any]):
+    """The arrays of a file by name, and the checksums of each."""
+
+    def __init__(self, checksums: Mapping[str, Any]) -> None:
+        super().__init__()
+        self.checksums = checksums
 
 
 def check(path: str | os.PathLike[str]) -> None:
@@ -144,9 +188,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
         return file.read(8 + len(MAGIC))[8:] == MAGIC
 
 
-def load(
-    path: str | os.PathLike[str], by_rows: Callable[[str], bool] | None = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
+def load(path: str | os.PathLike[str], by_rows: Callable[[str], bool] | None = None) -> tuple[Arrays, dict[str, Any]]:
     """The arrays, read-only views into a memory map of the file, and the metadata.
 
     All checksums are compared. Arrays whose name ``by_rows`` accepts come as ``Rows`` instead: each block of them is
@@ -165,9 +207,15 @@ def load(
 
 
 def from_bytes(
-    content: bytes | mmap.mmap, where: object = "model file", by_rows: Callable[[str], bool] | None = None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Invert ``to_bytes``: return arrays and metadata; the arrays are read-only views into ``content``."""
+    content: bytes | mmap.mmap | memoryview,
+    where: object = "model file",
+    by_rows: Callable[[str], bool] | None = None,
+    around: Arrays | None = None,
+) -> tuple[Arrays, dict[str, Any]]:
+    """Invert ``to_bytes``: return arrays and metadata; the arrays are read-only views into ``content``.
+
+    ``around``: the arrays of the file whose array the content is. Those that both have are the same objects.
+    """
     try:
         header, start = _parsed_header(content)
         strings = header.pop("__metadata__")
@@ -175,11 +223,13 @@ def from_bytes(
         if not isinstance(text, str):
             raise ModelFileError("the model file is damaged in its header", expected="one text, 'content'")
         stored = _json_object(text, "its metadata")
-        metadata, checksums = stored.get("metadata"), stored.get("checksums")
-        if set(stored) != {"metadata", "checksums"} or not (isinstance(metadata, dict) and isinstance(checksums, dict)):
+        metadata, checksums, shared = (stored.get(key, {}) for key in ("metadata", "checksums", "shared"))
+        if set(stored) - {"shared"} != {"metadata", "checksums"} or not all(
+            isinstance(part, dict) for part in (metadata, checksums, shared)
+        ):
             raise ModelFileError("the model file is damaged in its metadata", expected="metadata and checksums")
-        if len(header) > _MOST_ARRAYS:
-            raise ModelFileError("too many arrays", expected=f"at most {_MOST_ARRAYS:,}", got=len(header))
+        if (count := len(header) + len(shared)) > _MOST_ARRAYS:
+            raise ModelFileError("too many arrays", expected=f"at most {_MOST_ARRAYS:,}", got=count)
         places = sorted((_place(name, entry) for name, entry in header.items()), key=lambda place: place.bounds)
         end = 0  # the arrays lie one after the other from the first byte of the data to the last
         for place in places:
@@ -191,10 +241,18 @@ def from_bytes(
         if (size := len(content) - start) != end:
             what = "the model file is truncated" if size < end else "the model file has bytes after its end"
             raise ModelFileError(what, expected=f"{end} bytes of arrays", got=size)
-        if set(checksums) != set(header):
-            different = sorted(set(checksums) ^ set(header))
+        if set(checksums) != {*header, *shared} or not set(header).isdisjoint(shared):
+            different = sorted(set(checksums) ^ {*header, *shared})
             raise ModelFileError("the model file is damaged in the names of its arrays", got=repr(different)[:120])
-        arrays: dict[str, Any] = {}
+        arrays = Arrays(checksums)
+        for name, outer in shared.items():
+            if around is None or not isinstance(outer, str) or around.checksums.get(outer) != checksums[name]:
+                what, expected = (
+                    f"array {name[:80]!r} of a model inside another",
+                    "the same array in the outer one",
+                )
+                raise ModelFileError(what, expected=expected, got="none" if around is None else "another")
+            arrays[name] = around[outer]
         for place in places:
             rows = Rows(_view(content, start, place), checksums[place.name], place.name, where)
             arrays[place.name] = rows if by_rows is not None and by_rows(place.name) else np.asarray(rows)
@@ -279,14 +337,14 @@ class _ArrayPlace(NamedTuple):
     bounds: tuple[int, int]  # in bytes from the beginning of the data
 
 
-def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
+def _parsed_header(content: bytes | mmap.mmap | memoryview) -> tuple[dict[str, Any], int]:
     """The header's JSON object and where the data begin, if its beginning and its checksum are right."""
     if not len(content):
         raise ModelFileError("not a model file: it is empty")
     length = int.from_bytes(content[:8], "little")
     if len(content) < 10 or length < 2 or content[8:9] != b"{":
         raise ModelFileError("not a Postil model file", expected="a file that `save` or `postil train` has written")
-    begin = content[8 : 8 + len(MAGIC) + 20]
+    begin = bytes(content[8 : 8 + len(MAGIC) + 20])
     if not begin.startswith(MAGIC):
         raise ModelFileError("a safetensors file, but not a model of Postil's")
     version = begin[len(MAGIC) :].partition(b'"')[0]
@@ -300,9 +358,11 @@ def _parsed_header(content: bytes | mmap.mmap) -> tuple[dict[str, Any], int]:
         raise ModelFileError("the header of the model file is too long", expected=expected, got=length)
     if len(content) < 8 + length:
         raise ModelFileError("the model file is truncated", expected=f"at least {8 + length} bytes", got=len(content))
-    header = content[8 : 8 + length]
+    header = bytes(content[8 : 8 + length])
     digits, rest = len(_BEFORE_CHECKSUM), len(_BEFORE_CHECKSUM) + _CHECKSUM_DIGITS
-    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(content[:8], header[rest:]):
+    if not header.startswith(_BEFORE_CHECKSUM) or header[digits:rest] != _header_checksum(
+        bytes(content[:8]), header[rest:]
+    ):
         raise ModelFileError("the model file is damaged in its header: its checksum is wrong")
     return _json_object(header, "its header"), 8 + length
 
@@ -340,7 +400,7 @@ def _place(name: str, entry: object) -> _ArrayPlace:
     return _ArrayPlace(name, dtype, tuple(shape), (bounds[0], bounds[1]))
 
 
-def _view(content: bytes | mmap.mmap, start: int, place: _ArrayPlace) -> Array:
+def _view(content: bytes | mmap.mmap | memoryview, start: int, place: _ArrayPlace) -> Array:
     try:
         if place.bounds[0] == place.bounds[1]:
             array = np.empty(place.shape, place.dtype)

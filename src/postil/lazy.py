@@ -2,11 +2,14 @@
 
 import importlib
 import re
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar, final
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, final
 
 K = TypeVar("K")
 V = TypeVar("V")
+P = ParamSpec("P")
 
 
 def exports(
@@ -63,6 +66,29 @@ class Remembered(dict[K, V]):
             self.clear()
         value = self[key] = self._make(key)
         return value
+
+
+def once(make: Callable[P, V]) -> Callable[P, V]:
+    """Decorate a class method that makes an object of arrays by name: of the same arrays, the same object.
+
+    So what models have in common is in memory once. Neither the arrays nor the object are kept alive.
+    """
+    made: dict[Any, list[weakref.ref[Any]]] = {}
+
+    @wraps(make)
+    def of(*arguments: P.args, **named: P.kwargs) -> V:
+        of_class, arrays, *others = arguments
+        assert isinstance(arrays, Mapping) and not named
+        names = sorted(arrays)
+        parts = [*map(arrays.__getitem__, names), *(other for other in others if other is not None)]
+        key = (of_class, *names, *map(id, parts))
+        value, *references = (one() for one in made.get(key, ()) or (lambda: None,))
+        if value is None or any(one is not part for one, part in zip(references, parts, strict=True)):
+            value = make(*arguments, **named)
+            made[key] = [weakref.ref(value, lambda _: made.pop(key, None)), *map(weakref.ref, parts)]
+        return value
+
+    return of
 
 
 @final

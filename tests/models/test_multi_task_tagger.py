@@ -8,6 +8,7 @@ import pytest
 
 import postil
 from oracles import corpora
+from oracles.corpora import semantic_roles
 from postil import archive
 from postil.errors import ConfigurationError, DataError, ForgettingWarning, ModelFileError
 from postil.models import storage
@@ -15,6 +16,8 @@ from postil.models.fitting.sentences import batch_shares, batches_by_task, joint
 from postil.models.laboratory import examine_parts
 from postil.models.networks.network import Example
 from postil.optimisation.loop import GraphStep
+from postil.rules import ListRule
+from postil.text import frames_of
 
 SETTINGS = {"hidden": 16, "epochs": 4, "rate": 0.02}
 PRESETS = ["fast", "accurate", "sentence-sll", "linear-crf", "neural-crf", "average-softmax"]
@@ -451,3 +454,106 @@ def test_examples_carry_their_task(model):
     rng = np.random.default_rng(0)
     assert parts.network.weight(example) == len(X)
     assert parts.network.loss(example, rng=rng).value > 0
+
+
+# ------------------------------------------------------------------------------------------------ roles inside
+
+TINY = {"hidden": 8, "word_dim": 6, "epochs": 2, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def of_words():
+    """Names and tags of sentences about gifts and sales."""
+    X, _ = semantic_roles(40, seed=6)
+    names = [["B-PER" if token[:1].isupper() else "O" for token in one] for one in X]
+    tags = [["VB" if t == 1 else "NN" for t in range(len(one))] for one in X]
+    return postil.MultiTaskTagger(**TINY).fit({"names": X, "tags": X}, {"names": names, "tags": tags})
+
+
+@pytest.fixture(scope="module")
+def with_roles(of_words):
+    settings = {"hidden": 24, "layers": 4, "epochs": 12, "batch_sentences": 4, "seed": 0}
+    labeller = postil.RoleLabeller(**settings).fit(*semantic_roles(60), tagger=of_words["tags"])
+    return of_words.with_roles(labeller)
+
+
+def test_roles_are_asked_for_by_name(of_words, with_roles):
+    X, y = semantic_roles(10, seed=3)
+    assert with_roles.tasks == of_words.tasks == ["names", "tags"], "they cost a pass for each predicate"
+    assert list(with_roles.predict(X)) == ["names", "tags"]
+    assert with_roles["roles"].score(X, y) > 0.9
+    assert frames_of(with_roles["roles"].tag("Anna sold the map.").sentences[0])
+    assert list(with_roles.by_task(["roles"])) == ["roles"] and list(with_roles.by_task()) == ["names", "tags"]
+    with pytest.raises(ConfigurationError, match="tasks must be roles alone"):
+        with_roles.by_task(["roles", "names"])
+    with pytest.raises(ConfigurationError, match="task must be one of names, tags"):
+        of_words["roles"]
+
+
+def test_roles_change_no_bit_of_the_other_tasks(of_words, with_roles, tmp_path):
+    X, _ = semantic_roles(15, seed=4)
+    with_roles.save(tmp_path / "with.postil")
+    loaded = postil.load(tmp_path / "with.postil")
+    for one in (with_roles, loaded, loaded.with_roles(None), pickle.loads(pickle.dumps(with_roles))):
+        assert one.predict(X) == of_words.predict(X)
+        for task in of_words:
+            before, after = (model[task].predict_with_probabilities(X) for model in (of_words, one))
+            assert repr(before) == repr(after), "labels and probabilities"
+            for tokens in X:
+                assert np.array_equal(of_words[task].marginals(tokens), one[task].marginals(tokens))
+            assert storage.to_bytes(one[task]) == storage.to_bytes(of_words[task])
+    assert storage.to_bytes(loaded.with_roles(None)) == storage.to_bytes(of_words)
+    assert "roles" not in loaded.with_roles(None).model.parts
+    assert loaded["roles"].predict(X) == with_roles["roles"].predict(X)
+
+
+def test_the_tags_of_roles_are_those_of_the_task(of_words, with_roles, tmp_path):
+    with_roles.save(tmp_path / "with.postil")
+    for one in (with_roles, postil.load(tmp_path / "with.postil")):
+        assert one["roles"].tagger.model.head is one.model.heads["tags"]
+    size = (tmp_path / "with.postil").stat().st_size
+    X, _ = semantic_roles(5, seed=4)
+    alone = pickle.loads(pickle.dumps(with_roles["roles"]))
+    assert alone.predict(X) == with_roles["roles"].predict(X), "by itself it has its tagger inside"
+    assert size < len(storage.to_bytes(of_words)) + len(storage.to_bytes(alone)) - 10_000
+    assert "parts/tagger" in archive.from_bytes(storage.to_bytes(alone))[0]
+    other = postil.Tagger(**TINY).fit(X, [["VB"] * len(one) for one in X])
+    settings = {"hidden": 8, "layers": 2, "epochs": 1}
+    labeller = postil.RoleLabeller(**settings).fit(*semantic_roles(5), tagger=other)
+    own = of_words.with_roles(labeller)
+    assert storage.from_bytes(storage.to_bytes(own))["roles"].tagger.predict(X) == other.predict(X)
+    without = postil.RoleLabeller(**settings).fit(*semantic_roles(5))
+    assert of_words.with_roles(without)["roles"].tagger is None
+    voting = with_roles.with_rules([ListRule(phrases=["Anna"], name="all", label="PER")], task="names")
+    assert voting["roles"].predict(X) == with_roles["roles"].predict(X)
+
+
+def test_who_starts_from_such_a_model_is_told_that_roles_are_lost(with_roles):
+    X, _ = semantic_roles(8)
+    y = {"names": [["O"] * len(one) for one in X], "tags": [["NN"] * len(one) for one in X]}
+    with pytest.warns(ForgettingWarning, match="without the semantic roles"):
+        other = postil.MultiTaskTagger(**TINY | {"epochs": 1}).fit(X, y, warm_start=with_roles)
+    assert not other.model.parts
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ForgettingWarning)
+        postil.Tagger(**TINY | {"epochs": 1}).fit(X, y["tags"], warm_start=with_roles)
+
+
+def test_what_cannot_be_inside(of_words, with_roles):
+    with pytest.raises(ConfigurationError, match="with_roles needs a RoleLabeller or None"):
+        of_words.with_roles(of_words["tags"])
+    X, _ = semantic_roles(5)
+    named = postil.MultiTaskTagger(**TINY).fit({"roles": X}, {"roles": [["VB"] * len(one) for one in X]})
+    with pytest.raises(DataError, match="tasks must be others than roles"):
+        named.with_roles(with_roles["roles"])
+    arrays, metadata = archive.from_bytes(storage.to_bytes(with_roles))
+    inner, about = archive.from_bytes(arrays["parts/roles"].data, around=arrays)
+    for task in ("nothing", 3, None):
+        forged = archive.to_bytes(inner, about | {"borrowed": {"tagger": task}}, arrays)
+        content = archive.to_bytes(arrays | {"parts/roles": np.frombuffer(forged, np.uint8)}, metadata)
+        with pytest.raises(ModelFileError, match="a task of the model around it"):
+            storage.from_bytes(content)
+    with pytest.raises(ModelFileError, match="borrowed"):
+        storage.from_bytes(archive.to_bytes(arrays, metadata | {"borrowed": {"other": "tags"}}))
+    with pytest.raises(ModelFileError):
+        storage.from_bytes(bytes(arrays["parts/roles"]))  # it is nothing without the model around it

@@ -7,9 +7,11 @@ import pytest
 
 import postil
 from oracles.corpora import semantic_roles
-from postil.errors import ConfigurationError, DataError
+from postil import archive
+from postil.errors import ConfigurationError, DataError, ModelFileError
+from postil.models import storage
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.role_labeller import MOST_ROLES, ROLES, with_distances
+from postil.models.role_labeller import MOST_ROLES, PENN, ROLES, tagger_of_tags, with_distances
 from postil.text import Frame, frames_of
 
 SMALL = {"hidden": 24, "layers": 4, "epochs": 12, "batch_sentences": 4, "seed": 0}
@@ -183,3 +185,132 @@ def test_what_is_not_possible(labeller):
 def test_a_frame_is_its_words():
     frame = Frame(0, ["B-V", "B-ARG1", "I-ARG1"])
     assert [(span.label, span.start, span.end) for span in frame.roles] == [("V", 0, 1), ("ARG1", 1, 3)]
+
+
+# ------------------------------------------------------------------------------------------------ a tagger inside
+
+TINY = {"hidden": 8, "word_dim": 6, "epochs": 4, "seed": 0}
+
+
+def tags_of(X):
+    """Tags that tell verbs from names and the rest."""
+    return [["VB" if t == 1 else "NNP" if token[:1].isupper() else "NN" for t, token in enumerate(one)] for one in X]
+
+
+@pytest.fixture(scope="module")
+def tagger():
+    X, _ = semantic_roles(40, seed=6)
+    return postil.Tagger(**TINY).fit(X, tags_of(X))
+
+
+@pytest.fixture(scope="module")
+def tagged(tagger):
+    return postil.RoleLabeller(**SMALL).fit(*semantic_roles(40), dev=semantic_roles(10, seed=1), tagger=tagger)
+
+
+def test_the_labels_of_a_tagger_are_a_column_of_every_text(tagger, tagged):
+    def with_column(X):
+        return [list(zip(*pair, strict=True)) for pair in zip(X, tagger.predict(X), strict=True)]
+
+    X, y = semantic_roles(40)
+    X_dev, y_dev = semantic_roles(10, seed=1)
+    by_hand = postil.RoleLabeller(**SMALL).fit(with_column(X), y, dev=(with_column(X_dev), y_dev))
+    X, y = semantic_roles(15, seed=2)
+    assert tagged.predict(X) == by_hand.predict(with_column(X)), "the same bits"
+    assert tagged.predicates(X) == by_hand.predicates(with_column(X))
+    assert tagged.evaluate(X, y).to_dict() == by_hand.evaluate(with_column(X), y).to_dict()
+    assert tagged.tagger.predict(X) == tagger.predict(X) and by_hand.tagger is None
+    (frame,) = frames_of(tagged.tag("Anna gave Ben the book.").sentences[0])
+    tokens = "Anna gave Ben the book .".split()
+    assert frame == tagged.predict([tokens])[0][0]
+    assert tagged.explain(tokens, 1, 0, 1, "ARG0").text == "Anna"
+
+
+def test_the_tagger_is_in_the_file(tagged, tmp_path):
+    X, _ = semantic_roles(10, seed=5)
+    tagged.save(tmp_path / "roles.postil")
+    for other in (postil.load(tmp_path / "roles.postil"), pickle.loads(pickle.dumps(tagged))):
+        assert other.predict(X) == tagged.predict(X)
+        other.save(tmp_path / "again.postil")
+        assert (tmp_path / "again.postil").read_bytes() == (tmp_path / "roles.postil").read_bytes()
+    continued = postil.RoleLabeller(**SMALL | {"epochs": 1}).fit(*semantic_roles(10), warm_start=tagged)
+    assert continued.tagger is not None and len(continued.predict(X)) == len(X)
+
+
+def test_of_several_tasks_penn_tags_are_chosen():
+    X, _ = semantic_roles(20)
+    penn = [sorted(PENN) * 3] * 2
+    y = {"names": [["B-PER" if token[:1].isupper() else "O" for token in one] for one in X], "coarse": tags_of(X)}
+    data = dict.fromkeys(y, X) | {"penn": [["word"] * len(one) for one in penn]}
+    several = postil.MultiTaskTagger(**TINY | {"epochs": 1}).fit(data, y | {"penn": penn})
+    assert tagger_of_tags(several).classes_ == several["penn"].classes_
+    assert tagger_of_tags(several, "names").classes_ == several["names"].classes_
+    labeller = postil.RoleLabeller(**SMALL | {"epochs": 1}).fit(*semantic_roles(5), tagger=several)
+    assert labeller.tagger.classes_ == several["penn"].classes_
+    only = postil.MultiTaskTagger(**TINY | {"epochs": 1}).fit(dict.fromkeys(y, X), y)
+    assert tagger_of_tags(only).classes_ == only["coarse"].classes_, "the only ones without spans"
+    names = {"names": y["names"], "more": y["names"]}
+    spans = postil.MultiTaskTagger(**TINY | {"epochs": 1}).fit(dict.fromkeys(names, X), names)
+    with pytest.raises(ConfigurationError, match="one task: names or more"):
+        tagger_of_tags(spans)
+
+
+def test_taggers_that_cannot_be_used(labeller, tagger):
+    X, y = semantic_roles(5)
+    columns = postil.Tagger(**TINY).fit([[(token, "x") for token in one] for one in X], tags_of(X))
+    for wrong, message in (
+        (labeller, "must be a tagger of words .got a role-labeller"),
+        (columns, "one that needs nothing but the words"),
+    ):
+        with pytest.raises(ConfigurationError, match=message):
+            postil.RoleLabeller(**SMALL).fit(X, y, tagger=wrong)
+    with pytest.raises(ConfigurationError, match="warm start: expected a role labeller with a tagger"):
+        postil.RoleLabeller(**SMALL).fit(X, y, tagger=tagger, warm_start=labeller)
+
+
+def test_a_forged_part_is_refused(labeller, tagged):
+    arrays, metadata = archive.from_bytes(storage.to_bytes(tagged))
+    inside = np.asarray(arrays["parts/tagger"]).copy()
+    inside[len(inside) // 2] ^= 1
+    for wrong, message in (
+        (inside, "damaged"),
+        (np.frombuffer(storage.to_bytes(labeller), np.uint8), "expected a tagger, got 'role-labeller'"),
+        (np.zeros(3, np.float32), "the file of a model as an array of bytes"),
+    ):
+        with pytest.raises(ModelFileError, match=message):
+            storage.from_bytes(archive.to_bytes(arrays | {"parts/tagger": wrong}, metadata))
+    arrays, metadata = archive.from_bytes(storage.to_bytes(labeller))
+    with pytest.raises(ModelFileError, match="columns of a role labeller: expected that of its tagger"):
+        storage.from_bytes(
+            archive.to_bytes(
+                arrays | {"parts/tagger": np.frombuffer(storage.to_bytes(tagged.tagger), np.uint8)}, metadata
+            )
+        )
+    metadata["heads"]["other"] = metadata["heads"].pop("roles")
+    metadata["tasks"] = ["other", "predicates"]
+    renamed = {name.replace("heads/roles/", "heads/other/"): array for name, array in arrays.items()}
+    with pytest.raises(ModelFileError, match="heads of a role labeller: expected predicates, roles"):
+        storage.from_bytes(archive.to_bytes(renamed, metadata))
+
+
+def test_vectors_stand_in_file_and_memory_once(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = semantic_roles(20)
+    words = [*sorted({token.lower() for one in X for token in one}), *(f"word{n}" for n in range(2000))]
+    rows = "".join(f"{word} {' '.join(f'{x:.3f}' for x in rng.normal(size=8))}\n" for word in words)
+    (tmp_path / "vectors.txt").write_text(rows)
+    vectors = str(tmp_path / "vectors.txt")
+    inside = postil.Tagger(**TINY | {"epochs": 1}, vectors=vectors).fit(X, tags_of(X))
+    alone = postil.RoleLabeller(**SMALL | {"epochs": 1}, vectors=vectors).fit(X, y)
+    both = postil.RoleLabeller(**SMALL | {"epochs": 1}, vectors=vectors).fit(X, y, tagger=inside)
+    sizes = [len(storage.to_bytes(one)) for one in (inside, alone, both)]
+    assert sizes[2] < sum(sizes[:2]) - 70_000, "the vectors and their words have 104 kB"
+    both.save(tmp_path / "both.postil")
+    opened = postil.load(tmp_path / "both.postil")
+    assert opened.predict(X) == both.predict(X)
+    models = opened.model, opened.tagger.model
+    assert len({id(one.features.words.vocabularies["vector"]) for one in models}) == 1
+    assert len({id(one.network.vectors) for one in models}) == 1
+    assert opened.tagger.predict(X) == inside.predict(X)
+    alone = pickle.loads(pickle.dumps(opened.tagger))
+    assert alone.predict(X) == inside.predict(X), "by itself it has everything"

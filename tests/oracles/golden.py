@@ -76,17 +76,35 @@ def tree_classifier(**settings):
     return postil.TreeClassifier(**{"hidden": 6, "word_dim": 6, "epochs": 2} | settings).fit(trees)
 
 
-def role_labeller(**settings):
+def role_labeller(tagger=None, **settings):
     gave = (["Anna", "gave", "Ben", "the", "map"], [(1, ["B-ARG0", "B-V", "B-ARG2", "B-ARG1", "I-ARG1"])])
     sold = (["Ben", "sold", "the", "lamp"], [(1, ["B-ARG0", "B-V", "B-ARG1", "I-ARG1"])])
     X, y = zip(*[gave, sold] * 10, strict=True)
-    return postil.RoleLabeller(**TINY | {"layers": 2, "epochs": 8, "hidden": 12}, **FEW, **settings).fit(X, y)
+    settings = TINY | {"layers": 2, "epochs": 8, "hidden": 12} | FEW | settings
+    return postil.RoleLabeller(**settings).fit(X, y, tagger=tagger)
+
+
+def with_roles(folder):
+    """Several tasks and roles, which have the vectors of the others and their tags by one of them."""
+    words = [*sorted({word.lower() for words in corpus()[0] for word in words} - {""}), "gave", "sold", "map", "lamp"]
+    rows = "".join(
+        f"{word} {' '.join(f'{x:.2f}' for x in row)}\n"
+        for word, row in zip(dict.fromkeys(words), np.random.default_rng(4).normal(size=(len(words), 8)), strict=False)
+    )
+    (folder / "shared.txt").write_text(rows, encoding="utf8")
+    vectors = str(folder / "shared.txt")
+    model = multi_task_tagger(vectors=vectors)
+    model = model.with_roles(role_labeller(model["case"], vectors=vectors))
+    for one in (model, model["roles"]):
+        one.set_params(vectors="shared.txt")
+    return model
 
 
 def golden_models():
     """Name of the file -> model."""
     with tempfile.TemporaryDirectory() as folder:
         everything = tagger_with_everything(Path(folder))
+        several = with_roles(Path(folder))
     # The names of the files that it was made from are those of a folder that is gone.
     everything.set_params(vectors="vectors.txt", gazetteers=("names.txt",))
     return {
@@ -96,13 +114,15 @@ def golden_models():
         "detector": detector(),
         "tree-classifier": tree_classifier(),
         "role-labeller": role_labeller(),
+        "multi-task-tagger-roles": several,
     }
 
 
 def answers(model):
     """What a model says, in plain values."""
     if isinstance(model, postil.MultiTaskTagger):
-        return {f"{task}, {name}": value for task in model.tasks for name, value in answers(model[task]).items()}
+        tasks = [*model.tasks, *model.model.parts]
+        return {f"{task}, {name}": value for task in tasks for name, value in answers(model[task]).items()}
     if isinstance(model, postil.TreeClassifier):
         return {
             "labels": model.predict(TREES),

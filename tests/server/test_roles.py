@@ -45,6 +45,32 @@ def test_the_answer_is_that_of_the_library(roles_model, names_model, monkeypatch
         assert client.post("/api/tag", json={"model": "roles", "tokens": TOKENS}).status_code == 422
 
 
+@pytest.mark.extra("starlette")
+def test_roles_of_a_model_of_several_tasks(roles_model, names_model, tmp_path):
+    from starlette.testclient import TestClient
+
+    from postil.server.app import create_app
+    from postil.server.registry import Registry
+
+    X, _ = semantic_roles(10, 1)
+    several = postil.MultiTaskTagger(hidden=8, word_dim=4, epochs=1).fit(
+        {"tags": X}, {"tags": [["T"] * len(x) for x in X]}
+    )
+    several.with_roles(postil.load(roles_model)).save(tmp_path / "words.postil")
+    with TestClient(
+        create_app(Registry.of_files([tmp_path / "words.postil"])), base_url="http://127.0.0.1:8000"
+    ) as client:
+        models = client.get("/api/models").json()["models"]
+        assert [one["name"] for one in models] == ["words:tags", "words:roles", "words"]
+        for asked in ({}, {"model": "words:roles"}):
+            answer = client.post("/api/roles", json={"tokens": TOKENS} | asked).json()
+            frames = postil.load(roles_model).predict([TOKENS])[0]
+            assert answer == {"model": "words:roles", "sentences": [record_of(TOKENS, frames)]}
+            assert all("probability" in role for one in answer["sentences"][0]["predicates"] for role in one["roles"])
+        document = client.post("/api/tag", json={"model": "words", "text": "Anna"}).json()["documents"][0]
+        assert "predicates" not in str(document), "only where asked"
+
+
 @pytest.mark.extra("playwright")
 @pytest.mark.extra(*BROWSERS)
 def test_every_predicate_has_a_row_on_the_page(browser, start, roles_model):

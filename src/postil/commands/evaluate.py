@@ -37,6 +37,7 @@ from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeC
 from postil.models.decoding.codec import LabelCodec, known_tasks
 from postil.models.decoding.promise import Profile, profile_from_json
 from postil.models.decoding.tuning import reliability
+from postil.models.multi_task_tagger import ROLES
 from postil.models.sentences import tokens_of
 from postil.reading import parsed_json
 from postil.tagging.options import check_columns
@@ -117,8 +118,8 @@ def run(arguments: Namespace) -> int:
     of_predictions = ("predicted_column", "scheme", "predicted_scheme", "strict", "resamples", "seed")
     refuse(arguments, "it is for predictions in a file", *of_predictions)
     model: Any = models.open_model(arguments.model)
-    if isinstance(model, RoleLabeller):
-        return evaluate_roles(model, arguments)
+    if (labeller := models.role_labeller(model, arguments.task if arguments.task == [ROLES] else ())) is not None:
+        return evaluate_roles(labeller, arguments)
     check_columns(model, arguments.feature_columns)
     if arguments.expected:
         return _expected(model, arguments)

@@ -40,6 +40,8 @@ def run(arguments: Namespace) -> int:
     for line in TARGETS[arguments.to](arguments):
         print(printable(line))
     fitted = None if arguments.model is None else open_model(arguments.model).model
+    if fitted is not None and fitted.parts:
+        note(f"the export is without {', '.join(fitted.parts)}")
     if getattr(getattr(getattr(fitted, "segmentation", None), "learned", None), "splits", None) is not None:
         note("the export has no table of multiword tokens: a token such as French du is one word there, not de + le")
     return 0

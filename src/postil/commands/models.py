@@ -19,11 +19,13 @@ from postil.models.model import is_encoder
 from postil.models.networks.encoders import ENCODERS
 from postil.models.sentences import tokens_of
 from postil.models.storage import ENGLISH, installed_path, is_name, load, located, misspelt, to_bytes
+from postil.tagging.options import chosen
 from postil.text.labels.schemes import PartialLabel, recognise
 from postil.text.lines import shortened
 from postil.text.splitting.segmenter import is_unspaced
 
 if TYPE_CHECKING:
+    from postil.models.role_labeller import RoleLabeller
     from postil.models.tagger import Tagger
     from postil.text.labelled import LabelledFile
 
@@ -37,8 +39,8 @@ def take_model(words: Sequence[str], text: str | None = None) -> tuple[str, list
     The first word is MODEL where it names an installed model, or a file that begins as a model file does. Otherwise all
     words are inputs, and the model is the installed English one, which is reported.
     """
-    hint = "; to tag a single word, use --text" if text is None and len(words) == 1 else ""
-    if words and names_model(words[0], hint):
+    missing = "no such model or input file" + ("; to tag a single word, use --text" if len(words) == 1 else "")
+    if words and names_model(words[0], missing if text is None else "no such model file, nor an installed model"):
         return str(located(words[0])), list(words[1:])
     english = installed_path(ENGLISH)
     if english is None:
@@ -85,14 +87,14 @@ def is_text(word: str) -> bool:
     return has_space and not in_a_folder and not os.path.exists(word)  # noqa: PTH110
 
 
-def names_model(word: str, hint: str = "") -> bool:
-    """Whether the first word of a command names a model; an error if it is nothing that exists."""
+def names_model(word: str, missing: str = "no such model or input file") -> bool:
+    """Whether the first word of a command names a model; an error, ``missing``, if it is nothing that exists."""
     # A name that ends in .postil is one: opening the file tells what is wrong.
     if is_model_file(word) or word.endswith(".postil") or (is_name(word) and installed_path(word) is not None):
         return True
     if word == "-" or is_text(word) or any(sign in word for sign in "*?[:") or os.path.exists(word):  # noqa: PTH110
         return False
-    raise ConfigurationError(f"no such model or input file{hint}", got=misspelt(word))
+    raise ConfigurationError(missing, got=misspelt(word))
 
 
 def open_model(name: str, *, for_training: bool = False) -> Estimator:
@@ -112,6 +114,12 @@ def open_model(name: str, *, for_training: bool = False) -> Estimator:
     return model
 
 
+def model_and_task(word: str) -> tuple[str, str | None]:
+    """``MODEL`` or ``MODEL:TASK`` taken apart; a file whose name has a colon is a model."""
+    model, colon, task = word.rpartition(":")
+    return (model, task) if colon and not os.path.exists(word) else (word, None)  # noqa: PTH110
+
+
 def ruled_model(arguments: Namespace) -> tuple[Any, str | None]:
     """The model with the rules that are asked for, and its path; None if these rules are not those in its file."""
     model: Any = open_model(arguments.model)
@@ -126,6 +134,17 @@ def ruled_model(arguments: Namespace) -> tuple[Any, str | None]:
     if arguments.threads > 1:
         to_bytes(model)  # which worker processes get: an error for rules that cannot be sent to them
     return model, None
+
+
+def role_labeller(model: Any, tasks: Sequence[str]) -> "RoleLabeller | None":
+    """The model of semantic roles: the model itself, or the one inside that ``--task roles`` asks for."""
+    if model.KIND != "role-labeller":
+        inside = chosen(model, tasks) if tasks and model.KIND == "multi-task-tagger" else model
+        return inside if inside.KIND == "role-labeller" else None
+    if tasks:
+        raise ConfigurationError("--task cannot be used here: the model labels semantic roles and has no other task")
+    labeller: RoleLabeller = model
+    return labeller
 
 
 def tagger_of_names(model: Any) -> "Tagger | None":
@@ -144,7 +163,8 @@ def one_task(model: Estimator, task: str | None, *, needed: bool = True) -> Any:
         raise ConfigurationError("model", expected="a tagger", got="one of semantic roles")
     heads = model.by_task(None if task is None else [task])
     if len(heads) == 1:
-        return next(iter(heads.values()))
+        (head,) = heads.values()
+        return head if head.KIND != "role-labeller" else one_task(head, None)
     if needed:
         raise ConfigurationError(f"the model has several tasks: choose one with --task {' or '.join(heads)}")
     return tagger_of_names(model) or next(iter(heads.values()))

@@ -60,7 +60,8 @@ def check_outputs(parser: argparse.ArgumentParser, arguments: Namespace) -> None
     for name, value in vars(arguments).items():
         for word in value if isinstance(value, list) else [value]:
             if isinstance(word, str | Path) and name not in outputs:
-                text = str(located(str(word)) if name in ("model", "warm_start") else word)
+                word = str(word).rpartition(":")[0] or word if name == "tagger" else word  # MODEL:TASK
+                text = str(located(str(word)) if name in ("model", "warm_start", "tagger") else word)
                 names = (text, text.partition("=")[2], text.partition("=")[2].rpartition(":")[0])
                 # A text is no path, but an input that is missing may be what would be written.
                 inputs += [path for path in names if path in asked or os.path.exists(path)]  # noqa: PTH110

@@ -7,17 +7,19 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from postil.commands.console import say, show_table
+from postil.commands.models import model_and_task, open_model
 from postil.commands.output import present
 from postil.commands.parser import refuse
 from postil.commands.reading import reading_options
-from postil.errors import ConfigurationError, DataError, printable
+from postil.errors import ConfigurationError, DataError, PostilError
 from postil.metrics.roles import RoleScores, score_roles
-from postil.models.role_labeller import RoleLabeller
+from postil.models.role_labeller import RoleLabeller, tagger_of_tags
 from postil.models.sentences import tokens_of
+from postil.models.tagger import Tagger
 from postil.tagging.options import TAGGER_OPTIONS, TaggingOptions
 from postil.text import FORMATS, Reading, Sentence, WriteOptions, frames_of, read
 from postil.text.columns.conll import write_roles
-from postil.text.document import record_of, row_of
+from postil.text.document import VERB, record_of, row_of
 from postil.text.labelled import LabelledFile, check_same_tokens
 from postil.text.report import Report, counted
 
@@ -33,10 +35,23 @@ def load_roles(path: str, arguments: Namespace) -> LabelledFile:
         raise ConfigurationError("--from", expected=f"{COLUMNS} for semantic roles", got=options["format"])
     with read(path, **{**options, "format": COLUMNS}) as reading:
         try:
-            return LabelledFile(reading.name, reading.format, list(reading))
+            sentences = list(reading)
+            for sentence in sentences:
+                _check_verbs(sentence, reading.name)
+            return LabelledFile(reading.name, reading.format, sentences)
         except DataError as error:
             what = f"not a file of {FORMATS[COLUMNS].title}: {error.what}"
             raise DataError(what, expected=error.expected, got=error.got, where=error.where) from None
+
+
+def _check_verbs(sentence: Sentence, name: str) -> None:
+    """Refuse columns of roles that are in another order than their predicates."""
+    for frame in frames_of(sentence) or ():
+        verbs = [role.start for role in frame.roles if role.label == VERB]
+        if verbs and frame.labels[frame.predicate][2:] != VERB:
+            expected, got = (repr(sentence.tokens[t]) for t in (frame.predicate, verbs[0]))
+            where = f"{name}, line {(sentence.line or 1) + verbs[0]}"
+            raise DataError("V of a column of roles", expected=f"its predicate {expected}", got=got, where=where)
 
 
 def role_examples(file: LabelledFile) -> tuple[Any, Any]:
@@ -44,12 +59,24 @@ def role_examples(file: LabelledFile) -> tuple[Any, Any]:
     return list(map(tokens_of, file.sentences)), [list(frames_of(one) or ()) for one in file.sentences]
 
 
+def tagger_named(word: str) -> Tagger:
+    """The tagger of ``--tagger MODEL[:TASK]``."""
+    name, task = model_and_task(word)
+    model = open_model(name, for_training=True)
+    if task is not None and model.KIND != "multi-task-tagger":
+        raise ConfigurationError("--tagger", expected="MODEL without a task: it has one", got=repr(word))
+    try:
+        return tagger_of_tags(model, task)
+    except PostilError as error:
+        raise ConfigurationError(f"--tagger {word}", expected=error.expected, got=error.got) from None
+
+
 # ------------------------------------------------------------------------------------------------ scores
 
 
 def evaluate_roles(model: RoleLabeller, arguments: Namespace) -> int:
     """Score a model on the predicates of a file; the predicates that it finds are scored as well."""
-    refuse(arguments, "it is a role labeller", "task", "raw", "mistakes", "train", "report", "map", "partial")
+    refuse(arguments, "it is a role labeller", "raw", "mistakes", "train", "report", "map", "partial")
     refuse(arguments, "it is a role labeller", "expected", "against", "feature_columns")
     X, gold = role_examples(load_roles(arguments.data, arguments))
     scores, found = model.evaluate(X, gold), model.evaluate(X, gold, given=False)
@@ -109,10 +136,9 @@ def tag_roles(
             for sentences in labelled(model, reading):
                 if shown:  # each sentence, and a row for each of its predicates
                     for sentence in sentences:
-                        rows = [row_of(sentence.tokens, frame) for frame in frames_of(sentence) or ()]
-                        say(printable(" ".join(sentence.tokens)), style="bold")
-                        for row in rows:
-                            say(f"  {row}")
+                        say(row_of(sentence), style="bold")
+                        for frame in frames_of(sentence) or ():
+                            say(f"  {row_of(sentence, frame)}")
                 elif format == COLUMNS:
                     stream.write("".join(write_roles(sentences, WriteOptions(), Report())).encode())
                 else:

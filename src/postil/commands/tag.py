@@ -36,6 +36,7 @@ Label text. Reads files, a folder or standard input; writes to standard output o
 the format (.jsonl .conll .conllu .csv .parquet .html) unless --to does. Inputs may be larger than memory.
 
   postil tag "Angela Merkel met Tim Cook in Cupertino."   the installed English model (package postil-english)
+  postil tag --task roles "The car was sold by Anna."     who did what to whom
   postil tag ner.postil --text "Museums in Paris are amazing."
   postil tag ner.postil article.txt -o answers.jsonl --probabilities
   postil tag ner.postil articles/ -o answers.jsonl      a folder; every line has its file as "source"
@@ -78,8 +79,9 @@ In tables (Parquet or CSV), the text is in --column. All columns are kept, and t
 (--parts). -o FOLDER writes one Parquet file per row group, and the same command continues an interrupted job;
 -o FILE.parquet writes a single file, and so does -o FILE.csv, with the lists as JSON. All need the extra arrow.
 
-A model of semantic roles writes CoNLL-2005 columns or JSON Lines, one object per sentence; on a terminal and a page,
-every predicate has a row. Predicates are found, or taken from an input in CoNLL-2005 columns.
+A model of semantic roles, or --task roles of a model that has them inside, such as the English one, writes CoNLL-2005
+columns or JSON Lines, one object per sentence; on a terminal and a page, every predicate has a row. Predicates are
+found, or taken from an input in CoNLL-2005 columns.
 
 A tree classifier labels every phrase. For a sentence without a tree, --tree sets the shape of the tree. JSON Lines
 output has one object per sentence with its label and probabilities; --probabilities adds those of all phrases.
@@ -104,7 +106,11 @@ OPTIONS = {
         option("--tree", "tree classifiers: shape of the tree over a sentence", choices=list(SHAPES)),
         option("--probabilities", "add the probability of each label or entity"),
         option("--scores", "add the score of each token (detectors)"),
-        option("--task NAME …", "multi-task models: predict only this task (default: all, each in a column or layer)"),
+        option(
+            "--task NAME …",
+            "multi-task models: predict only this task (default: all, each in a column or layer, but not roles, which "
+            "are a task alone)",
+        ),
         option("--nbest K", "jsonl: add the K best labellings of each sentence", type=int),
         option("--threads N=1", "number of cores to use; does not change the result"),
         OVERWRITE,
@@ -169,6 +175,8 @@ def run(arguments: Namespace) -> int:
     if arguments.parts is not None:
         raise ConfigurationError("--parts", expected="needs tables: Parquet or CSV files, and Parquet output")
     model, path = models.ruled_model(arguments)
+    if (labeller := models.role_labeller(model, arguments.task)) is not None:
+        model, options = labeller, replace(options, tasks=())
     segmenter = reading_options(arguments, model.model.segmenter)["segmenter"]
     options = replace(options, reading=replace(options.reading, segmenter=segmenter))
     readings = _readings(arguments, segmenter, model_script(model.model))

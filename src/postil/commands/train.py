@@ -13,7 +13,7 @@ from postil.commands.console import say
 from postil.commands.evaluate import examples_of, load_trees, trees_of
 from postil.commands.fitting import Display, follow
 from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, task_sources
-from postil.commands.models import open_model, warn_of_long_sentences
+from postil.commands.models import model_and_task, open_model, warn_of_long_sentences
 from postil.commands.notices import note
 from postil.commands.output import checkpoint_of, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse
@@ -26,7 +26,7 @@ from postil.commands.reading import (
     reading_options,
     rules_for_file,
 )
-from postil.commands.roles import load_roles
+from postil.commands.roles import load_roles, tagger_named
 from postil.errors import ConfigurationError, DataError
 from postil.metrics.calibration import Reliability
 from postil.metrics.spans import SpanScores
@@ -83,6 +83,7 @@ schedule is run.
   postil train train.trees --dev dev.trees --set composition=tensor --set loss=root -o sentiment.postil
   postil train train.ptb --dev dev.ptb --preset fast -o pos.postil     a tagger, from the labels of the words in trees
   postil train train.conll05 --roles --vectors glove-50d -o roles.postil     semantic roles of every predicate
+  postil train train.conll05 --roles --tagger english -o roles.postil        with tags by the English model
   postil train train.ptb --dev dev.ptb --label-column chunks -o chunks.postil     a tagger of the chunks of trees
 """
 SHOWN = (
@@ -104,6 +105,12 @@ OPTIONS = {
         option("--preset NAME", "kind of model: see `postil info --presets` (default: fast)", choices=list(PRESETS)),
         option("--label NAME", "--preset margin: the label to detect"),
         option("--roles", "TRAIN has semantic roles in CoNLL-2005 columns: learn predicates and their roles"),
+        option(
+            "--tagger MODEL[:TASK]",
+            "a tagger, such as english, whose labels are a column of the words; it is stored in the role model (of "
+            "several tasks: TASK, by default the one of Penn tags)",
+            needs="--roles",
+        ),
         option(
             "--set NAME=VALUE …",
             "change one setting: such as epochs=15 or ensemble=3; see `postil info --presets NAME`",
@@ -506,16 +513,14 @@ _LEARNS_ALL = "a tagger learns all labels; --preset margin detects one"
 # ------------------------------------------------------------------------------------------------ roles and trees
 
 
-def _train_on_files(arguments: Namespace, model: Any, load: Callable[[str], LabelledFile], known: Any = None) -> int:
+def _train_on_files(arguments: Namespace, model: Any, load: Callable[[str], LabelledFile], **options: Any) -> int:
     """Train a role labeller or a tree classifier on the whole files that ``load`` reads."""
     named = {name: getattr(arguments, name) for name in ("train", "dev", "test")}
     files = {name: joined([load(path) for path in paths]) for name, paths in named.items() if paths}
     data, dev = files.pop("train"), examples_of(model, files["dev"]) if "dev" in files else None
-    options = {"checkpoint": arguments.checkpoint, "resume": arguments.resume}
+    options |= {"checkpoint": arguments.checkpoint, "resume": arguments.resume}
     if isinstance(model, TreeClassifier):
         _check_trees(data, list(files.values()), model.config.loss)
-    else:
-        options["warm_start"] = known
     fitting = model.fitting(*examples_of(model, data), dev, **options)
     return train(arguments, model, fitting, {name: {MAIN: file} for name, file in files.items()})
 
@@ -528,7 +533,8 @@ def _train_roles(arguments: Namespace) -> int:
     preset, settings = _preset_and_settings(arguments, known, usual="roles")
     model = RoleLabeller(preset=preset, **{**arguments.parameters, **settings})
     model.check()
-    return _train_on_files(arguments, model, lambda path: load_roles(path, arguments), known)
+    tagger = None if arguments.tagger is None else tagger_named(arguments.tagger)
+    return _train_on_files(arguments, model, lambda path: load_roles(path, arguments), warm_start=known, tagger=tagger)
 
 
 def _means_tagger(arguments: Namespace) -> bool:

@@ -20,6 +20,7 @@ from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.gazetteer import names_in_files
 from postil.features.vectors import VectorSources, WordVectors, holds_model, listed_sources, load_part, looked_up
 from postil.features.vocabulary import PACKED, Vocabulary, prefixed, stored_names
+from postil.lazy import once
 from postil.reading import decoded_lines
 from postil.threads import one_blas_thread
 
@@ -127,6 +128,7 @@ class Lexicon:
         return words | prefixed("columns/", Vocabulary.build(self.columns).arrays()) | dict(self._stored)
 
     @classmethod
+    @once
     def from_arrays(cls, arrays: Mapping[str, Array], elsewhere: Vocabulary | None = None) -> "Lexicon":
         """The lexicon whose ``arrays()`` these are; without words among them it has those that stand ``elsewhere``."""
         own = arrays_under("words/", arrays)

@@ -18,6 +18,7 @@ from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.vocabulary import Vocabulary, prefixed
 from postil.kernels import WordColumn, WordRules
 from postil.kernels.plain_text import word_cells
+from postil.lazy import once
 from postil.threads import one_blas_thread
 
 VectorSources: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -136,6 +137,7 @@ class CodedVectors:
         return arrays
 
     @classmethod
+    @once
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "CodedVectors":
         """The vectors whose ``arrays()`` these are, all of them checked."""
         D = len(arrays["basis"]) if "basis" in arrays else 0

@@ -24,6 +24,7 @@ from postil import kernels
 from postil.arrays import Array, describe
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError, is_printable
 from postil.kernels.plain_text import SURROGATES, StringTable, has_long_run
+from postil.lazy import once
 
 _MOST_BYTES = np.iinfo(np.int32).max
 _DTYPES = {"text": "uint8", "offsets": "int32", "slots": "int32"}
@@ -37,7 +38,7 @@ PACKED = 1 << 16
 class Vocabulary:
     """V distinct strings, numbered from 0 in the order given."""
 
-    __slots__ = ("_arrays", "_stored", "table")
+    __slots__ = ("__weakref__", "_arrays", "_stored", "table")
 
     def __init__(self, arrays: Mapping[str, Array], stored: Mapping[str, Array] | None = None) -> None:
         """Text, offsets and slots, and what a file holds instead; ``from_arrays`` checks others'."""
@@ -63,6 +64,7 @@ class Vocabulary:
         return cls({"text": text, "offsets": offsets, "slots": _slots(text, offsets)})
 
     @classmethod
+    @once
     def from_arrays(cls, arrays: Mapping[str, Array]) -> "Vocabulary":
         """The vocabulary that ``arrays`` returned. Everything is checked once, and built only if it was packed."""
         if "lengths" in arrays:

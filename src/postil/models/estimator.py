@@ -28,6 +28,8 @@ class Estimator(Declared):
     """The name of this kind of model in a model file."""
     _HAS_TASKS: ClassVar[bool] = False
     """Whether models of this kind have a head for each of several tasks."""
+    _PARTS: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """The fitted estimators that its models may have inside: the name and the kind of each."""
     _PASSES: ClassVar[Mapping[str, float]] = MappingProxyType({})
     """How often an epoch goes through the sentences of each task; empty: see ``batch_shares``."""
     _LABELS: ClassVar[Any]
@@ -39,6 +41,10 @@ class Estimator(Declared):
     seed: int
     threads: int
     minutes: float | None
+
+    @classmethod
+    def _check_model(cls, model: FittedModel) -> None:
+        """Refuse a model of a file that does not have what this estimator asks of it."""
 
     @abstractmethod
     def _configured(self, settings: Mapping[str, Any]) -> Any:

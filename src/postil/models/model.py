@@ -52,6 +52,8 @@ class FittedModel:
     of the model. The network of several heads is a TaskNetwork.
 
     ``segmentation``: the rules that were chosen for raw text, None if none were; ``segmenter`` are those in use.
+
+    ``parts``: fitted estimators inside this one, by the names in ``_PARTS`` of its estimator.
     """
 
     config: Any
@@ -60,6 +62,7 @@ class FittedModel:
     heads: dict[str, Head]
     about: dict[str, Any] = field(default_factory=dict)
     segmentation: Segmenter | None = None
+    parts: dict[str, Any] = field(default_factory=dict)
     _whole: "FittedModel | None" = field(default=None, repr=False)
     _engine: Engine | None = field(default=None, init=False, repr=False)
 
@@ -68,7 +71,7 @@ class FittedModel:
         head = self.heads[task]
         if head.network is self.network:
             return self
-        return replace(self, network=head.network, heads={task: head}, _whole=self)
+        return replace(self, network=head.network, heads={task: head}, parts={}, _whole=self)
 
     def by_task(self) -> "dict[str, FittedModel]":
         """The model of each task."""

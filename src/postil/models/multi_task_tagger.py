@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
-from postil.errors import DataError
+from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import Sentences, Token
+from postil.models import storage
 from postil.models.config import PRESETS, MultiTaskParameters
 from postil.models.decoding.codec import Predictions, Tasks, checked_tasks, known_tasks
 from postil.models.decoding.distribution import Decoding
@@ -24,11 +26,14 @@ from postil.text.labels.groups import Annotation, Groups, by_group, checked_grou
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.explaining.explanation import Explanation
+    from postil.models.role_labeller import RoleLabeller
     from postil.models.voting.files import RuleSource
     from postil.models.voting.reliability import Reliability
 
 Gold: TypeAlias = Mapping[str, Sequence[Sequence[str]]] | Sequence[Annotation]
 """The labels of each task; of groups of classes, also the spans or labels of each sentence."""
+ROLES = "roles"
+"""The part that labels semantic roles, if there is one."""
 
 
 def _annotations(y: Any, name: str) -> list[Annotation]:
@@ -86,8 +91,14 @@ class MultiTaskTagger(WordEstimator):
 
     KIND: ClassVar[str] = "multi-task-tagger"
     _HAS_TASKS: ClassVar[bool] = True
+    _PARTS: ClassVar[Mapping[str, str]] = MappingProxyType({ROLES: "role-labeller"})
 
     # -------------------------------------------------------------------------------------------- its kind of model
+
+    @classmethod
+    def _check_model(cls, model: FittedModel) -> None:
+        if ROLES in model.heads and ROLES in model.parts:
+            raise DataError("tasks", expected=f"others than {ROLES} in a model with a role labeller", got=ROLES)
 
     def check(self) -> None:
         super().check()
@@ -120,10 +131,20 @@ class MultiTaskTagger(WordEstimator):
         """The names of the tasks."""
         return list(self.model.heads)
 
-    def __getitem__(self, task: str) -> Tagger:
-        """The Tagger of one task. Calibrating or tuning it, or replacing its parts, also changes this model."""
-        tagger: Tagger = self.by_task([task])[task]
-        return tagger
+    def by_task(self, tasks: Tasks = None) -> dict[str, Any]:
+        """The tagger of each task, or of these. Semantic roles come only if they alone are asked for."""
+        known = known_tasks(tasks, [*self.model.heads, *self.model.parts]) if tasks is not None else []
+        inside = [name for name in known if name in self.model.parts]
+        if inside and len(known) > 1:
+            raise ConfigurationError("tasks", expected=f"{inside[0]} alone", got=", ".join(known))
+        return {name: self.model.parts[name] for name in inside} or super().by_task(tasks)
+
+    def __getitem__(self, task: str) -> Any:
+        """The Tagger of one task. Calibrating or tuning it, or replacing its parts, also changes this model.
+
+        ``tagger["roles"]`` is the RoleLabeller inside, if there is one.
+        """
+        return self.by_task([task])[task]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tasks)
@@ -177,7 +198,8 @@ class MultiTaskTagger(WordEstimator):
         self, tokens: Sequence[Token], start: int, end: int, label: str | None = None, *, task: str
     ) -> "Explanation":
         """Why one task says what it says: see ``Tagger.explain``."""
-        return self[task].explain(tokens, start, end, label)
+        explanation: Explanation = self[task].explain(tokens, start, end, label)
+        return explanation
 
     def tag(self, text: str, *, tasks: Tasks = None) -> Document:
         """Tokens and sentences of a raw text, and the answers of each task: ``layers[task]`` is also a Document.
@@ -206,6 +228,27 @@ class MultiTaskTagger(WordEstimator):
         whole = replace(self.model, heads={**self.model.heads, task: voting.model.heads[task]})
         whole._engine = self.model.engine()
         return self._with_model(whole)
+
+    def with_roles(self, labeller: "RoleLabeller | None") -> "MultiTaskTagger":
+        """The same tagger with a role labeller inside, ``tagger["roles"]``; None: without one.
+
+        If the labeller has a tagger that is one of the tasks, it takes its tags from that task. The other tasks answer
+        as before.
+        """
+        if labeller is not None and self._PARTS[ROLES] != labeller.KIND:
+            raise ConfigurationError("with_roles", expected="needs a RoleLabeller or None", got=f"a {labeller.KIND}")
+        whole = replace(self.model, parts={})
+        whole._engine = self.model.engine()
+        tagger = self._with_model(whole)
+        if labeller is not None:
+            model, inside = labeller.model, labeller.tagger
+            content = None if inside is None else storage.to_bytes(inside)
+            for head in tagger.by_task().values() if inside is not None else ():
+                if storage.to_bytes(head._with_model(replace(head.model, segmentation=None))) == content:
+                    model = replace(model, parts={**model.parts, "tagger": head})
+            whole.parts[ROLES] = labeller._with_model(model)
+        self._check_model(whole)
+        return tagger
 
     def main_task(self, tasks: Sequence[str] | None = None) -> str:
         """The task whose entities are those of a document: of these tasks (of all), the first that has spans."""

@@ -4,29 +4,30 @@ A sentence is read once for each of its predicates, and every word has its dista
 other predicates between, the predicate and the words next to it as extra columns of its features. A CRF then labels the
 roles. Predicates are found by a second head of the same network, which reads the sentence without them. The encoder
 ``dilated`` sees the whole sentence; in ``sentence``, a word also knows its distance to the word being labelled, so that
-both position features of the sentence approach (A12) are there.
+both position features of the sentence approach (A12) are there. A tagger inside the model may add its labels, such as
+parts of speech, as one more column.
 """
 
 import re
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise, repeat
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, final
 
 import numpy as np
 
 from postil.arrays import offsets_from_lengths
-from postil.errors import ConfigurationError, DataError
+from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.inputs import InputFeatures, NumberedSentence, Token, check_columns, forms_of
 from postil.models.config import RoleParameters
 from postil.models.decoding.codec import LabelCodec
 from postil.models.decoding.posteriors import Posteriors
 from postil.models.estimator import FitData
 from postil.models.inputs import checked_sentences, in_order
-from postil.models.model import FittedModel
-from postil.models.multi_task_tagger import head_of
+from postil.models.model import FittedModel, is_encoder
+from postil.models.multi_task_tagger import ROLES, MultiTaskTagger, head_of
 from postil.models.sentence_estimator import WordEstimator
 from postil.models.sentences import sentences_of, tokens_of
 from postil.models.settings import takes
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
     from postil.models.explaining.explanation import Explanation
     from postil.models.fitting.sentences import SentenceFitting
 
-PREDICATES, ROLES = "predicates", "roles"
-"""The heads."""
+PREDICATES = "predicates"
+"""The head that finds them; the other one is called ROLES."""
 PREDICATE, OTHER = "predicate", "-"
 """The labels of the first head."""
 NEAR = 4
@@ -52,8 +53,20 @@ MOST_BETWEEN = 3
 """Other predicates between a word and the predicate that are counted."""
 MOST_ROLES = 28
 """Roles that are learned, the most frequent ones: the CRF compares each of their labels with each."""
+TAGGER = "tagger"
+"""The part of a role labeller that makes a column of its words: the tagger."""
+PENN = frozenset(("NN", "NNS", "VB", "VBD", "VBZ", "IN", "DT"))
+"""Labels of a tagger of Penn tags."""
 _CORE = re.compile(r"A(?:RG)?[0-5A]$")
 _NO_DISTANCE, _RARE, _OTHER = "no predicate", "rare", "p"
+
+
+@dataclass(frozen=True)
+class RoleData(FitData):
+    """The arguments of ``fit``: see there."""
+
+    _: KW_ONLY
+    tagger: Tagger | MultiTaskTagger | None = None
 
 
 @final
@@ -80,9 +93,20 @@ class RoleLabeller(WordEstimator):
 
     KIND: ClassVar[str] = "role-labeller"
     _HAS_TASKS: ClassVar[bool] = True
+    _PARTS: ClassVar[Mapping[str, str]] = MappingProxyType({TAGGER: Tagger.KIND})
     _PASSES: ClassVar[Mapping[str, float]] = MappingProxyType({ROLES: 1.0, PREDICATES: 0.5})
 
     # -------------------------------------------------------------------------------------------- its kind of model
+
+    @classmethod
+    def _check_model(cls, model: FittedModel) -> None:
+        if sorted(model.heads) != [PREDICATES, ROLES]:
+            got = ", ".join(model.heads)[:80]
+            raise ModelFileError("heads of a role labeller", expected=f"{PREDICATES}, {ROLES}", got=got)
+        places = [i for i, column in enumerate(model.features.columns) if _NO_DISTANCE in column]
+        if not places or places[0] < (TAGGER in model.parts):
+            expected = "that of its tagger, then the distance" if TAGGER in model.parts else "that of the distance"
+            raise ModelFileError("columns of a role labeller", expected=expected, got=len(model.features.columns))
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
         """Roles are many and long: without labels of ends, the CRF has half as many, for about the same F1."""
@@ -96,20 +120,61 @@ class RoleLabeller(WordEstimator):
         """The roles that may occur in answers."""
         return list(self.model.heads[ROLES].codec.classes)
 
+    @property
+    def tagger(self) -> Tagger | None:
+        """The tagger inside, whose labels are a column of the words, those of training and of every text."""
+        tagger: Tagger | None = self.model.parts.get(TAGGER)
+        return tagger
+
     # -------------------------------------------------------------------------------------------- training
 
-    @takes(FitData)
+    @takes(RoleData)
+    def fit(self, *arguments: Any, **options: Any) -> Self:
+        """Train on sentences X with the predicates y.
+
+        Parameters
+        ----------
+        X : sequence of sentences
+            Each is a sequence of tokens.
+        y : sequence of sequences of Frame, or of pairs (place, labels)
+            The predicates of each sentence.
+        dev : pair (X_dev, y_dev), optional
+            Held-out data: the epoch that scores best on them is kept.
+        tagger : fitted Tagger or MultiTaskTagger, optional
+            Its labels are a column of the words, those of X and of every text later; it is stored in the model file. Of
+            several tasks, that of Penn tags is used, otherwise the only one without spans;
+            ``tagger=english["upos"]`` chooses. Default: that of ``warm_start``, if there is one.
+        warm_start : fitted RoleLabeller of the same architecture, optional
+            Continue from it.
+        checkpoint, resume, verbose
+            As for a Tagger. Its other arguments cannot be used for semantic roles.
+
+        Returns
+        -------
+        self
+        """
+        return cast(Self, super().fit(*arguments, **options))
+
+    @takes(RoleData)
     def fitting(self, *arguments: Any, **options: Any) -> "SentenceFitting":
         """``fit`` step by step: iterating trains and yields the events of the training loop."""
         from postil.models.fitting.sentences import SentenceFitting  # training code is loaded only to train
 
-        data = FitData(*arguments, **options)
+        data = RoleData(*arguments, **options)
         for name in ("annotates", "unlabelled", "teachers", "freeze_encoder", "partial"):
             if getattr(data, name):
                 raise ConfigurationError(f"{name} cannot be used for semantic roles")
         if data.warm_start is not None and data.warm_start.KIND != self.KIND:
             raise ConfigurationError("warm start", expected=f"a {self.KIND}", got=f"a {data.warm_start.KIND}")
+        tagger = None if data.tagger is None else tagger_of_tags(data.tagger)
+        if data.warm_start is not None:
+            before: Tagger | None = data.warm_start.model.parts.get(TAGGER)
+            if tagger is not None and before is None:
+                expected, got = "a role labeller with a tagger, or no tagger here either", "one without"
+                raise ConfigurationError("warm start", expected=expected, got=got)
+            tagger = before if tagger is None else tagger
         X, y = _checked(data.X, data.y, "y")
+        X = with_tags(X, tagger)
         if not any(y):
             raise DataError("nothing to learn from", expected="at least one predicate", got="none")
         counts = Counter(span.label for frames in y for frame in frames for span in frame.roles)
@@ -121,10 +186,15 @@ class RoleLabeller(WordEstimator):
         if held_out is not None:
             if not isinstance(held_out, tuple | list) or len(held_out) != 2:
                 raise DataError("dev", expected="a pair (X_dev, y_dev)", got=f"a {type(held_out).__name__}")
-            held_out = _tasks(*_checked(held_out[0], held_out[1], "y_dev"), roles, known)
+            X_dev, y_dev = _checked(held_out[0], held_out[1], "y_dev")
+            held_out = _tasks(with_tags(X_dev, tagger), y_dev, roles, known)
         Xs, ys = ({task: side[i] for task, side in tasks.items()} for i in range(2))
         fitting = SentenceFitting(self, replace(data, X=Xs, y=ys, dev=held_out))
         fitting.model.about["data"] |= {"sentences": len(X), "tokens": sum(map(len, X))}  # not again for each predicate
+        if tagger is not None:  # which cuts no texts any more
+            fitting.model.parts[TAGGER] = tagger._with_model(replace(tagger.model, segmentation=None))
+            if self.segmenter is None:
+                fitting.model.segmentation = tagger.model.segmentation
         return fitting
 
     # -------------------------------------------------------------------------------------------- answers
@@ -150,7 +220,7 @@ class RoleLabeller(WordEstimator):
         """
         X = self._with_columns(X)
         if predicates is None:
-            predicates = self.predicates(X)
+            predicates = self._predicates(X)
         elif len(predicates) != len(X):
             raise DataError("predicates", expected=f"a list for each of {len(X)} sentences", got=len(predicates))
         pairs = [(i, place) for i, places in enumerate(predicates) for place in sorted(places)]
@@ -192,26 +262,34 @@ class RoleLabeller(WordEstimator):
             frames[i].append(Frame(place, of_words, probabilities=figures))
         return frames
 
-    def _of_file(self) -> int:
-        """The number of columns of the file; after them come the distance and what is said about the predicate."""
+    def _of_words(self) -> int:
+        """The number of columns of the words, the last of them that of the tagger if there is one.
+
+        After them come the distance and what is said about the predicate.
+        """
         return next(i for i, column in enumerate(self.model.features.columns) if _NO_DISTANCE in column)
 
     def _known(self) -> Sequence[Container[str]]:
         """The values of each column about a predicate."""
-        return self.model.features.columns[1 + self._of_file() :]
+        return self.model.features.columns[1 + self._of_words() :]
 
     def _with_columns(self, X: Sequence[Sequence[Token]]) -> list[list[Token]]:
         """The sentences with the columns that the model has learned from, and no others."""
-        X, count = checked_sentences(X), self._of_file()
+        X, count = checked_sentences(X), self._of_words() - (self.tagger is not None)
         if not count:
-            return [[*forms_of(tokens)] for tokens in X]
+            return with_tags([forms_of(tokens) for tokens in X], self.tagger)
         for tokens in X:
             check_columns(tokens, count)
-        return [[token[: 1 + count] for token in tokens if isinstance(token, tuple)] for tokens in X]
+        X = [[token[: 1 + count] for token in tokens if isinstance(token, tuple)] for tokens in X]
+        return with_tags(X, self.tagger)
 
     def predicates(self, X: Sequence[Sequence[Token]]) -> list[list[int]]:
         """The places of the predicates of every sentence."""
-        marked = [with_distances(tokens, None) for tokens in self._with_columns(X)]
+        return self._predicates(self._with_columns(X))
+
+    def _predicates(self, X: Sequence[Sequence[Token]]) -> list[list[int]]:
+        """Those of sentences with their columns."""
+        marked = [with_distances(tokens, None) for tokens in X]
         decoded = Posteriors(self.model.of_task(PREDICATES)).decode(marked, probabilities=False)
         return [[t for t, label in enumerate(labels) if label == PREDICATE] for labels in decoded.texts()]
 
@@ -242,7 +320,8 @@ class RoleLabeller(WordEstimator):
     ) -> "Explanation":
         """Why the words ``start:end`` have a role for the predicate at this place: see ``Tagger.explain``."""
         tagger: Tagger = self.by_task([ROLES])[ROLES]
-        (tokens,), (predicates,) = self._with_columns([tokens]), self.predicates([tokens])
+        (tokens,) = X = self._with_columns([tokens])
+        (predicates,) = self._predicates(X)
         return tagger.explain(with_distances(tokens, predicate, self._known(), predicates), start, end, label)
 
     def evaluate(self, X: Sequence[Sequence[Token]], y: Sequence[Any], *, given: bool = True) -> "RoleScores":
@@ -256,6 +335,34 @@ class RoleLabeller(WordEstimator):
     def score(self, X: Sequence[Sequence[Token]], y: Sequence[Any]) -> float:
         """F1 of the arguments of given predicates, 0 to 1."""
         return self.evaluate(X, y).main_score
+
+
+def tagger_of_tags(model: Any, task: str | None = None) -> Tagger:
+    """The tagger whose labels are a column: of several tasks this one, else that of Penn tags or of the only tags."""
+    if model.KIND not in (Tagger.KIND, MultiTaskTagger.KIND) or is_encoder(model.model):
+        got = "one without labels" if is_encoder(model.model) else f"a {model.KIND}"
+        raise ConfigurationError(TAGGER, expected="a tagger of words", got=got)
+    heads = model.by_task(None if task is None else [task])
+    if len(heads) > 1:
+        of_penn = {name: head for name, head in heads.items() if {*head.classes_} >= PENN}
+        heads = of_penn or {name: head for name, head in heads.items() if not head.model.codec.has_spans}
+    if len(heads) != 1:
+        raise ConfigurationError(TAGGER, expected=f"one task: {' or '.join(model.tasks)}", got="several")
+    ((_, tagger),) = heads.items()
+    if tagger.model.features.columns or tagger.model.features.named is not None:
+        raise ConfigurationError(TAGGER, expected="one that needs nothing but the words", got="one of further columns")
+    return cast(Tagger, tagger)
+
+
+def with_tags(X: Sequence[Sequence[Token]], tagger: Tagger | None) -> list[list[Token]]:
+    """The sentences with the labels of the tagger as their last column; without a tagger as they are."""
+    if tagger is None:
+        return [[*tokens] for tokens in X]
+    answers = tagger.predict([forms_of(tokens) for tokens in X])
+    return [
+        [(*(token if isinstance(token, tuple) else (token,)), tag) for token, tag in zip(tokens, tags, strict=True)]
+        for tokens, tags in zip(X, answers, strict=True)
+    ]
 
 
 def with_distances(

@@ -10,9 +10,11 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import asdict, fields, replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -37,7 +39,7 @@ from postil.kernels.characters import frozen
 from postil.models.decoding.codec import LabelCodec, checked_tasks
 from postil.models.decoding.distribution import Decoding, lowest_probabilities
 from postil.models.model import BY_CHARACTERS, GROUPS, INPUT, TASKS, FittedModel, new_model
-from postil.models.networks.network import FORM_TABLE, MAIN
+from postil.models.networks.network import MAIN
 from postil.text.splitting.segmenter import LEARNED, Segmenter
 
 # Kind of model, as the file names it -> the module and the class of its estimator; imported when a file asks for it.
@@ -48,7 +50,7 @@ KINDS = {
     "role-labeller": ("postil.models.role_labeller", "RoleLabeller"),
     "tree-classifier": ("postil.models.tree_classifier", "TreeClassifier"),
 }
-NEEDS: tuple[str, ...] = ("rules", "packed")
+NEEDS: tuple[str, ...] = ("rules", "packed", "parts")
 """Abilities that a file may ask of its reader, by name; a reader refuses a file that asks for one it lacks."""
 RETIRED: frozenset[str] = frozenset()
 """Settings that files of older versions have and that mean nothing any more: ignored."""
@@ -57,10 +59,13 @@ _MEMBER = re.compile(r"member\d+\.")  # of an ensemble
 _TABLE = "features/words/vector/table"  # large, and only some rows are needed: these are checked when they are used
 _CODED = "features/words/vector/coded/"  # instead of the table
 _PACKED = ("/lengths", "/distinct", "/basis")  # how the names of packed arrays end
+_NETWORK = "network/"  # parameters that all heads share
 _RULES = "rules/"  # and the name of a head
+_PARTS = "parts/"  # and the name of an estimator inside the model: the array is a model file
 _KEYS = {"kind", "config", "features", "heads", "estimator", "about", "needs"}
 _SEGMENTATION, _PATTERNS = "segmentation", "extra_patterns"
-_OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION}
+_BORROWED = "borrowed"  # estimators inside that are tasks of the model around this one
+_OPTIONAL_KEYS = {"unicode", TASKS, _SEGMENTATION, _BORROWED}
 # How a training run ran, not what it learned: the same data and seed give the same file.
 _NOT_STORED = ("threads", "minutes", "segmenter", "groups")  # the segmenter has its own key, groups are in about
 _LONGEST_MESSAGE = 400  # characters
@@ -71,8 +76,11 @@ def save(estimator: Any, path: Path) -> None:
     archive.save(path, *_content(estimator))
 
 
-def to_bytes(estimator: Any) -> bytes:
-    return archive.to_bytes(*_content(estimator))
+def to_bytes(
+    estimator: Any, around: FittedModel | None = None, arrays: Mapping[str, Array] = MappingProxyType({})
+) -> bytes:
+    """The file of a model; ``around``: the model that it will be inside of, and its ``arrays``."""
+    return archive.to_bytes(*_content(estimator, around), arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -100,19 +108,27 @@ def from_bytes(content: bytes) -> Any:
 # -------------------------------------------------------------------------------------------------------------- writing
 
 
-def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+def _content(estimator: Any, around: FittedModel | None = None) -> tuple[dict[str, Array], dict[str, Any]]:
     model = estimator.model
+    tasks = {} if around is None else {id(head): task for task, head in around.heads.items()}
+    borrowed = {
+        name: tasks[id(part.model.head)]
+        for name, part in model.parts.items()
+        if len(part.model.heads) == 1 and id(part.model.head) in tasks
+    }
     for name, parameter in model.network.parameters().items():
         if not _is_finite(parameter.value):
             raise NumericalError("the model cannot be saved", expected="finite parameters", got="others", where=name)
     heads = model.heads if estimator._HAS_TASKS else {MAIN: model.heads[model.task]}
     arrays = _arrays(model)
     for name, array in arrays.items():
-        if FORM_TABLE.search(name):  # in half precision, if that changes no number
+        if name.startswith(_NETWORK):  # in half precision, if that changes no number
             with np.errstate(over="ignore"):
                 half = array.astype(np.float16)
             arrays[name] = half if np.array_equal(half, array) else array
+    arrays |= {name: np.frombuffer(written(arrays), np.uint8) for name, written in _files(model, borrowed).items()}
     abilities = {
+        "parts": bool(model.parts),
         "rules": any(head.voters is not None for head in heads.values()),
         "packed": any(name.endswith(_PACKED) for name in arrays),
     }
@@ -127,6 +143,8 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
         "about": model.about,
         "needs": [name for name in NEEDS if abilities[name]],
     }
+    if borrowed:
+        metadata[_BORROWED] = borrowed
     if model.features.unicode is not None:
         metadata["unicode"] = model.features.unicode
     if estimator._HAS_TASKS:  # in their order, which JSON objects have not
@@ -138,21 +156,34 @@ def _content(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
 
 
 def _arrays(model: FittedModel) -> dict[str, Any]:
-    """Everything that a model file holds as an array, by its name there."""
+    """Everything that a model file holds as an array, by its name there, but ``_files``."""
     arrays = {_parameter_name(name): parameter.value for name, parameter in model.network.parameters().items()}
     arrays |= {f"features/{name}": array for name, array in model.features.arrays().items()}
     if isinstance(model.network.vectors, CodedVectors):
         arrays |= prefixed(_CODED, model.network.vectors.arrays())
     elif model.network.vectors is not None:
         arrays[_TABLE] = model.network.vectors
+    return arrays
+
+
+def _files(model: FittedModel, borrowed: Container[str] = ()) -> dict[str, Callable[[Mapping[str, Array]], bytes]]:
+    """The arrays that are files themselves, by name: models inside the model, and rules; made of the other arrays."""
+    found: dict[str, Any] = {}
     if model.segmentation is not None and model.segmentation.learned is not None:
-        arrays[_SEGMENTATION] = np.frombuffer(model.segmentation.learned.to_bytes(), np.uint8)
+        found[_SEGMENTATION] = partial(_alone, model.segmentation.learned)
     for name, head in model.heads.items():
         if head.voters is not None:
-            arrays[_RULES + (MAIN if head.network is model.network else name)] = np.frombuffer(
-                head.voters.to_bytes(), np.uint8
-            )
-    return arrays
+            found[_RULES + (MAIN if head.network is model.network else name)] = partial(_alone, head.voters)
+    for name, part in model.parts.items():
+        if name not in borrowed:
+            found[_PARTS + name] = partial(to_bytes, part, model)
+    return found
+
+
+def _alone(part: Any, _: object) -> bytes:
+    """The file of a part that shares nothing with the model."""
+    content: bytes = part.to_bytes()
+    return content
 
 
 def _parameter_name(name: str) -> str:
@@ -160,7 +191,7 @@ def _parameter_name(name: str) -> str:
         _, task, of_head = name.split(".", 2)
         return f"heads/{task}/{of_head}"
     of_member = _MEMBER.sub("", name)
-    return f"heads/{MAIN}/{name}" if of_member.startswith(_OF_HEAD) else f"network/{name}"
+    return f"heads/{MAIN}/{name}" if of_member.startswith(_OF_HEAD) else _NETWORK + name
 
 
 def _plain(value: Any) -> Any:
@@ -175,8 +206,8 @@ def _plain(value: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- reading
 
 
-def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: object) -> Any:
-    """The estimator, or a ModelFileError that names the first thing that is wrong."""
+def _estimator(arrays: archive.Arrays, metadata: Mapping[str, Any], where: object, around: Any = None) -> Any:
+    """The estimator, or a ModelFileError that names the first thing that is wrong; ``around``: one that it is in."""
     name = metadata.get("kind")
     if not isinstance(name, str) or name not in KINDS:
         raise ModelFileError("another kind of model", expected=" or ".join(KINDS), got=repr(name)[:80], where=where)
@@ -199,12 +230,17 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
         if "label" in parameters and [parameters["label"]] != model.codec.labels:
             label, got = model.codec.labels[0], repr(parameters["label"])[:80]
             raise ConfigurationError("label", expected=repr(label), got=got)
+        estimator._model = model
+        model.parts.update(_parts(estimator, arrays, metadata, around))
+        kind._check_model(model)
+        unknown = sorted(set(arrays) - set(_arrays(model)) - set(_files(model)))
+        if unknown:
+            raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
     except PostilError as error:
         message = format_message(error.what, error.expected, error.got)
     except (TypeError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError) as error:
         message = f"it lacks a part or has a wrong one: {error}"
     else:
-        estimator._model = model
         version, here = model.features.unicode, frozen().version_name
         # Files of before the tables were frozen have no version: those of Python were used, whatever they were.
         if version not in (None, here):
@@ -215,7 +251,7 @@ def _estimator(arrays: Mapping[str, Any], metadata: Mapping[str, Any], where: ob
     raise ModelFileError(f"not a valid model: {message[:_LONGEST_MESSAGE]}", where=where)
 
 
-def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> FittedModel:
+def _model(kind: Any, arrays: archive.Arrays, metadata: Mapping[str, Any]) -> FittedModel:
     config = kind._CONFIG(**_known(kind._CONFIG, _mapping(metadata, "config")))
     labels: dict[str, Any] = {}
     decodings: dict[str, Decoding] = {}
@@ -278,10 +314,34 @@ def _model(kind: Any, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) ->
             if rules.dtype != np.uint8 or rules.ndim != 1:
                 raise ModelFileError("rules", expected="a text", got=describe(rules))
             of_head.voters = Voters.from_bytes(rules.tobytes(), of_head.codec)
-    unknown = sorted(set(arrays) - set(_arrays(model)))
-    if unknown:
-        raise ModelFileError("unknown arrays", expected="those of this kind of model", got=", ".join(unknown)[:200])
     return model
+
+
+def _parts(estimator: Any, arrays: archive.Arrays, metadata: Mapping[str, Any], around: Any) -> dict[str, Any]:
+    """The estimators inside a model: files of their own, or tasks of the model ``around``."""
+    parts, tasks = {}, _mapping(metadata, _BORROWED) if _BORROWED in metadata else {}
+    if not set(tasks) <= set(estimator._PARTS):
+        raise ModelFileError(_BORROWED, expected=" or ".join(estimator._PARTS) or "none", got=repr(tasks)[:80])
+    for name, kind in estimator._PARTS.items():
+        content, where = arrays.get(_PARTS + name), f"the {name} inside"
+        if name in tasks:
+            if content is not None or around is None or tasks[name] not in around.tasks:
+                raise ModelFileError(where, expected="a task of the model around it", got=repr(tasks[name])[:80])
+            parts[name] = around.by_task([tasks[name]])[tasks[name]]
+        elif content is not None:
+            if content.dtype != np.uint8 or content.ndim != 1:
+                raise ModelFileError(where, expected="the file of a model as an array of bytes", got="others")
+            inner = archive.from_bytes(content.data, where, by_rows=_TABLE.__eq__, around=arrays)
+            if inner[1].get("kind") != kind:
+                raise ModelFileError(where, expected=f"a {kind}", got=repr(inner[1].get("kind"))[:80])
+            parts[name] = _estimator(*inner, where, estimator)
+    return parts
+
+
+def parts_of(arrays: archive.Arrays) -> dict[str, Mapping[str, Any]]:
+    """The metadata of the estimators inside a model, by name; the model has been opened before."""
+    named = arrays_under(_PARTS, arrays)
+    return {name: archive.from_bytes(content.data, around=arrays)[1] for name, content in named.items()}
 
 
 def _check_keys(metadata: Mapping[str, Any]) -> None:

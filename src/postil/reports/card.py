@@ -15,6 +15,7 @@ from postil import archive
 from postil.errors import DataError
 from postil.metrics.tables import Cell, Table, format_cell, is_words
 from postil.models.model import BY_CHARACTERS, GROUPS, INPUT
+from postil.models.storage import parts_of
 from postil.reading import parsed_json, read_json
 from postil.text import Segmenter
 from postil.text.languages import script_of
@@ -91,7 +92,7 @@ def card_path(model: Path) -> Path:
     return model.with_suffix(".card.json")
 
 
-def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Cell]:
+def _facts(path: Path, arrays: archive.Arrays, metadata: Mapping[str, Any]) -> dict[str, Cell]:
     about, heads = metadata["about"], metadata["heads"]
     data = about.get("data", {})
     raw, partial = data.get("unlabelled"), data.get("partial")  # which are not checked when a model is opened
@@ -117,14 +118,21 @@ def _facts(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, Any]) -
     }
     group = "group " if about.get(GROUPS) else ""
     for name in metadata.get("tasks") or list(heads):
-        labels = heads[name]["labels"]
-        classes = labels.get("classes") or labels.get("labels") or [labels.get("label", "")]
-        facts["classes" if len(heads) == 1 else f"classes of {group}{name}"] = _listed(classes, " ")
+        facts["classes" if len(heads) == 1 else f"classes of {group}{name}"] = _listed(_classes(heads[name]), " ")
         if (content := arrays.get(f"rules/{name}")) is not None:
             rules = enumerate(parsed_json(content.tobytes())["rules"], 1)
             named = [f"{rule.get('name', n)} ({rule.get('label') or 'not ' + rule['not']})" for n, rule in rules]
             facts["rules" if len(heads) == 1 else f"rules of {name}"] = _listed(named, ", ")
+    for name, inside in parts_of(arrays).items():
+        first = (inside.get("tasks") or list(inside["heads"]))[0]
+        facts[f"{name} inside"] = _listed(_classes(inside["heads"][first]), " ")
     return {name: value for name, value in facts.items() if value not in (None, "", 0)}
+
+
+def _classes(head: Mapping[str, Any]) -> Sequence[Any]:
+    """The classes of spans, or the labels, of a head."""
+    labels = head["labels"]
+    return labels.get("classes") or labels.get("labels") or [labels.get("label", "")]
 
 
 def _segmentation(metadata: Mapping[str, Any]) -> str:

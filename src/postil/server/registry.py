@@ -163,7 +163,7 @@ class Registry:
 
 
 def _heads(name: str, model: Any, *, tried: bool = False) -> dict[str, Served]:
-    """A model, or that of a file, by its name; before a model with several tasks, the tagger of each.
+    """A model, or that of a file, by its name; before a model with several tasks, the tagger of each, and its parts.
 
     If ``tried``, each answers once, so that one which cannot answer is found before it is used.
     """
@@ -171,7 +171,7 @@ def _heads(name: str, model: Any, *, tried: bool = False) -> dict[str, Served]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnicodeVersionWarning)
             model = load(model)
-    tasks = model.tasks if model.KIND == SEVERAL_TASKS else ()
+    tasks = (*model.tasks, *model.model.parts) if model.KIND == SEVERAL_TASKS else ()
     heads = {**{f"{name}{TASK}{task}": model[task] for task in tasks}, name: model}
     for key, head in heads.items():
         if isinstance(head, SentenceEstimator) and head.model.features.columns:

@@ -200,8 +200,7 @@ class Document(Later):
         if any(frames_of(one) is not None for one in self.sentences):
             lines = []
             for sentence in self.sentences:
-                lines.append(printable(" ".join(sentence.tokens)))
-                lines += [f"  {row_of(sentence.tokens, frame)}" for frame in frames_of(sentence) or ()]
+                lines += [row_of(sentence), *(f"  {row_of(sentence, frame)}" for frame in frames_of(sentence) or ())]
             return "\n".join(lines)
         if not self.entities and any(label != OUTSIDE for one in self.sentences for label in one.labels or ()):
             lines = []
@@ -317,11 +316,20 @@ def record_of(tokens: Sequence[str], frames: Iterable[Frame], probabilities: boo
     return {"tokens": list(tokens), "predicates": predicates}
 
 
-def row_of(tokens: Sequence[str], frame: Frame) -> str:
-    """A predicate in one line, and its roles with their words and probabilities."""
-    parts = [tokens[frame.predicate]]
+def row_of(sentence: Sentence, frame: Frame | None = None) -> str:
+    """A sentence in one line; or one of its predicates, and its roles with their words and probabilities."""
+    if frame is None:
+        return printable(_words(sentence, 0, len(sentence)))
+    parts = [sentence.tokens[frame.predicate]]
     for (role, start, end), figure in zip_longest(frame.roles, frame.probabilities or ()):
         if role != VERB:
-            words = f"{role} [{' '.join(tokens[start:end])}]"
+            words = f"{role} [{_words(sentence, start, end)}]"
             parts.append(words if figure is None else f"{words} {figure:.2f}")
     return printable("  ".join(parts))
+
+
+def _words(sentence: Sentence, start: int, end: int) -> str:
+    """Some tokens as they stand in the text, in one line; with spaces between them if there is none."""
+    if sentence.text is None or sentence.starts is None or sentence.ends is None or start == end:
+        return " ".join(sentence.tokens[start:end])
+    return " ".join(sentence.text[sentence.starts[start] : sentence.ends[end - 1]].split())

@@ -92,8 +92,10 @@ def test_a_predicate_without_a_lemma_is_written_as_its_word():
     [
         ("Anna\nran\n", "line 1: no column of predicates: expected a token, - or its predicate"),
         ("Anna\t-\tO\nran\trun\n", "line 2: wrong number of columns: expected 3 as in the first line of the sentence"),
-        ("Anna\t-\nran\trun\n", "line 1: columns of roles: expected a column for each of 1 predicates, got 0"),
-        ("Anna\t-\tARG0\nran\trun\tB-V\n", "line 1: label of a role: expected O, B-ROLE, I-ROLE or brackets"),
+        ("Anna\t-\nran\trun\n", "line 1: columns of roles: expected a column for each of 1 predicates"),
+        ("Anna\t-\tO\nran\t_\tB-V\nfar\tfar\tO\n", r"2 predicates \(_ in line 2, far in line 3\), got 1"),
+        ("Anna\t-\tARG0\nran\trun\tB-V\n", "line 1: label of a role: expected O, B-ROLE or I-ROLE, as other words"),
+        ("Anna\t-\tARG0\nran\trun\tO\n", "line 1: label of a role: expected O, B-ROLE, I-ROLE or brackets"),
         ("Anna\t-\t(A0*\nran\trun\t(V*)\n", r"line 2: label of a role: .*, got '\(V\*\)'"),
         ("Anna\t-\t(A0*\nran\trun\t*\n", r"line 1: \(A0\* has no end"),
     ],

@@ -407,6 +407,8 @@ def _start(estimator: Trainee, data: FitData, corpora: Mapping[str, _TaskCorpus]
         names = ", ".join("the tagger's own task, main" if task == MAIN else task for task in forgotten)
         what = f"no data for {names}: its answers change with the encoder; freezing the encoder keeps them"
         warn_caller(what, ForgettingWarning)
+    if "roles" in known.parts:
+        warn_caller("the new model is without the semantic roles of the one that it starts from", ForgettingWarning)
     return known, before
 
 

@@ -418,7 +418,8 @@ def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> It
                 raise DataError("wrong number of columns", expected=expected, got=got, where=where)
         places = [t for t, row in enumerate(rows) if row[column] != NO_PREDICATE]
         if len(places) != width - column - 1:
-            expected = f"a column for each of {len(places)} predicates"
+            named = ", ".join(f"{rows[t][column]} in line {first + t}" for t in places[:3]) + ", …" * (len(places) > 3)
+            expected = f"a column for each of {len(places)} predicates" + (f" ({named})" if named else "")
             raise DataError("columns of roles", expected=expected, got=width - column - 1, where=lines.where(first))
         frames = []
         for n, t in enumerate(places, column + 1):
@@ -431,6 +432,10 @@ def read_roles(lines: NumberedLines, options: ReadOptions, report: Report) -> It
 def _role_labels(cells: list[str], lines: NumberedLines, first: int) -> list[str]:
     if all(map(_ROLE.match, cells)):
         return cells
+    if any(_ROLE.match(cell) and cell != "O" for cell in cells):
+        t = next(t for t, cell in enumerate(cells) if not _ROLE.match(cell))
+        got, where = shortened(cells[t]), lines.where(first + t)
+        raise DataError("label of a role", expected="O, B-ROLE or I-ROLE, as other words have", got=got, where=where)
     spans: list[Span] = []
     label: str | None = None
     start = 0
