@@ -57,9 +57,7 @@ def tag_tables(arguments: Namespace, options: TaggingOptions) -> int:
         check_output(output, arguments.to, inputs=inputs, overwrite=arguments.overwrite)
     target = _written_as_csv(output, job) if arguments.to == CSV else nullcontext(output)
     with progress_line("rows", to_file=True) as progress, target as place:
-        done = column_files.tag_files(
-            arguments.files, model, job, place, threads=arguments.threads, progress=progress
-        )
+        done = column_files.tag_files(arguments.files, model, job, place, threads=arguments.threads, progress=progress)
     others = f", {done.done_before:,} already complete" if done.done_before else ""
     others += f", {done.redone:,} damaged and written again" if done.redone else ""
     note(f"{output}: {done.rows:,} rows in {counted(done.parts, 'file')}{others}")

@@ -13,7 +13,7 @@ from postil.commands.console import say
 from postil.commands.evaluate import examples_of, load_trees, trees_of
 from postil.commands.fitting import Display, follow
 from postil.commands.labelled import LoadedTask, Source, Sources, examples, joined, task_sources
-from postil.commands.models import model_and_task, open_model, warn_of_long_sentences
+from postil.commands.models import open_model, warn_of_long_sentences
 from postil.commands.notices import note
 from postil.commands.output import checkpoint_of, tell_of_report
 from postil.commands.parser import OVERWRITE, SEED, option, refuse
