@@ -61,7 +61,7 @@ def test_json_and_quick(data, capsys):
         (["train.txt", "--review", "dev.txt"], "must not replace a file"),
         (["train.txt", "--folds", "1"], "folds must be at least 2"),
         (["train.txt", "--threads", "0"], "threads must be at least 1"),
-        (["--apply", "dev.txt", "train.txt"], "-o FILE"),
+        (["--apply", "dev.txt", "train.txt"], "--output FILE"),
         (["missing.txt"], "missing.txt"),
     ],
 )

@@ -41,8 +41,8 @@ OPTIONS = {
         JSON,
         option("--report FILE", "write an HTML page with all findings", type=Path, writes="report"),
         option("--review FILE", "write suspected errors as JSON Lines", type=Path, writes="jsonl"),
-        option("--apply FILE", "apply the accepted corrections of a review to DATA"),
-        option("-o --output FILE", "--apply: the corrected file to write", type=Path),
+        option("--apply FILE", "apply the accepted corrections of a review to DATA", needs="--output FILE"),
+        option("-o --output FILE", "--apply: the corrected file to write", type=Path, needs="--apply FILE"),
         OVERWRITE,
     ],
     **tagger_options("to find wrong labels"),
@@ -50,7 +50,7 @@ OPTIONS = {
 
 
 def run(arguments: Namespace) -> int:
-    if arguments.apply is not None or arguments.output is not None:
+    if arguments.apply is not None:
         return _apply(arguments)
     if arguments.quick and arguments.review is not None:
         raise ConfigurationError("--review", expected="must not be given with --quick: models find the errors")
@@ -73,8 +73,6 @@ def run(arguments: Namespace) -> int:
 
 
 def _apply(arguments: Namespace) -> int:
-    if arguments.apply is None or arguments.output is None:
-        raise ConfigurationError("--apply", expected="needs -o FILE, and -o needs --apply", got=None)
     options = {**options_for_file(arguments, arguments.data[0]), "features": None}  # all columns are kept
     sentences: list[Sentence] = []
     formats: set[str] = set()

@@ -96,6 +96,7 @@ OPTIONS = {
         option(
             "--against BASE",
             "--expected: compare with the calibration data: a file, or the --json output of an earlier --expected",
+            needs="--expected",
         ),
         option("--report FILE", "write an HTML page with charts and all mistakes", type=Path, writes="report"),
         OVERWRITE,
@@ -123,7 +124,6 @@ def run(arguments: Namespace) -> int:
     check_columns(model, arguments.feature_columns)
     if arguments.expected:
         return _expected(model, arguments)
-    refuse(arguments, "it needs --expected", "against")
     if isinstance(model, MultiTaskTagger):
         refuse(arguments, "it is a multi-task model", "mistakes")
         return _evaluate_tasks(model, arguments)

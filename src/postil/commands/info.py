@@ -63,7 +63,7 @@ OPTIONS = {
         option(
             "--task NAME",
             "--network --text: task of a multi-task model (default: the first with spans)",
-            needs="--network",
+            needs="--text",
         ),
         option("--presets NAME", "list the presets, or all settings of one of them", nargs="?", const=""),
         option(
@@ -109,8 +109,6 @@ def run(arguments: Namespace) -> int:
 
 
 def _draw_network(arguments: Namespace) -> int:
-    if arguments.output is None:
-        raise ConfigurationError("--network", expected="needs -o FILE.svg")
     if not str(arguments.output).endswith(".svg"):
         raise ConfigurationError("--network", expected="needs -o FILE.svg", got=arguments.output)
     model = open_model(arguments.model)
@@ -125,8 +123,6 @@ def _draw_network(arguments: Namespace) -> int:
             raise ConfigurationError("--text", expected="must be one sentence", got=f"{len(sentences)} sentences")
         loss = sentence_loss(tagger, tokens_of(sentences[0]))
         picture = graph.draw(loss, "svg", values=True, gradients=graph.gradients(loss, graph.ancestors(loss)))
-    elif arguments.task is not None:
-        raise ConfigurationError("--task", expected="needs --text")
     else:
         from postil.drawing import drawn_network
 

@@ -199,12 +199,8 @@ _learned = lru_cache(1)(named_segmenter)  # vectors and encoder of one call shar
 
 
 def _corpus_config(arguments: Namespace, for_clusters: bool) -> CorpusConfig:
-    return CorpusConfig(
-        min_count=CorpusConfig.min_count if arguments.min_count is None else arguments.min_count,
-        words=arguments.words,
-        cased=for_clusters if arguments.cased is None else arguments.cased,
-        fold_digits=not for_clusters if arguments.fold_digits is None else arguments.fold_digits,
-    )
+    given = {name: value for name in _OF_CORPUS if (value := getattr(arguments, name)) is not None}
+    return CorpusConfig(**{"cased": for_clusters, "fold_digits": not for_clusters, **given})
 
 
 @contextmanager

@@ -33,7 +33,6 @@ from postil.tagging.options import (
     TaggingOptions,
     check_columns,
     chosen,
-    conllu_column,
     has_groups,
     threshold_of,
 )
@@ -43,7 +42,7 @@ from postil.text.annotations.records import NOT_ACCEPTED, is_plain_record, parse
 from postil.text.columns.conll import columns_of, read_conll, write_conll
 from postil.text.labels.schemes import looks_like_mark
 from postil.text.lines import Passage, lines_of
-from postil.text.options import WriteOptions
+from postil.text.options import Column, WriteOptions
 from postil.text.output import is_utf8
 from postil.text.splitting.segmenter import ENGLISH
 from postil.text.splitting.segmenter import lines_of as line_places
@@ -268,6 +267,13 @@ class FastPath:
         long_sentences = lengths[lengths > LONGEST_VIEW].tolist()
         return Labelled(content=content, tokens=int(lengths.sum()), long_sentences=long_sentences)
 
+    @cached_property
+    def _places(self) -> list[Column]:
+        """The columns of CoNLL-U that the labels go to."""
+        from postil.tagging.general_path import TokenAnswers
+
+        return TokenAnswers(self._model, self._options).columns()
+
     def _columns(self, plain: Tagged) -> bytes | None:
         """A token and its label on each line, the probability between them."""
         if plain.documents is not None and any(part in plain.text for part in _NOT_IN_COLUMNS):
@@ -289,12 +295,8 @@ class FastPath:
             distinct, places = np.unique(places.astype(np.int64) * len(names) + decoded.places(), return_inverse=True)
             labels = [(*labels[pair // len(names)], names[pair % len(names)]) for pair in distinct.tolist()]
         for row in labels:  # of each, the columns after the form of a token: before a space, and without one after it
-            if row not in self._ends and others:
-                from postil.tagging.general_path import TokenAnswers
-
-                self._ends[row] = columns_after_form(row, TokenAnswers(self._model, self._options).columns())
-            elif row not in self._ends:
-                self._ends[row] = columns_after_form(row, [conllu_column(self._codecs[0].scheme, self._options)])
+            if row not in self._ends:
+                self._ends[row] = columns_after_form(row, self._places)
         ends = [self._ends[row] for row in labels]
         cells, rows, pieces = plain.cells.tolist(), places.tolist(), list[bytes]()
         (spellings, of_words), lines, parts = plain.words, dict[int, bytes](), set[int]()

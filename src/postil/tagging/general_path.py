@@ -25,7 +25,6 @@ from postil.tagging.options import (
     ConstraintSource,
     Labelled,
     TaggingOptions,
-    conllu_column,
     has_groups,
     threshold_of,
 )
@@ -136,8 +135,9 @@ class TokenAnswers:
 
     def columns(self) -> list[Column]:
         """The columns of CoNLL-U that the answers go to, labels to the last one; of several tasks, each has its own."""
-        if not self._has_tasks:
-            return [conllu_column(self._scheme, self._options)]
+        if not self._has_tasks:  # to the column that labels are read from; those of spans have a separate place
+            is_new = self._scheme != "none" and self._options.reading.label in ("auto", None)
+            return ["misc:NER" if is_new else "auto"]
         places: dict[str, Column] = {}
         for task, head in self._heads.items():
             has_spans = head.codec.has_spans

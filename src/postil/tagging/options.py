@@ -13,7 +13,7 @@ from postil.models.decoding.distribution import lowest_probabilities
 from postil.models.estimator import Estimator
 from postil.text import Sentence
 from postil.text.annotations.annotated import Record
-from postil.text.options import Column, ReadOptions
+from postil.text.options import ReadOptions
 
 
 @final
@@ -143,12 +143,6 @@ def threshold_of(codec: LabelCodec, options: TaggingOptions) -> Mapping[str, flo
     by_class = dict(options.threshold)
     for_all = dict.fromkeys(codec.classes, by_class.pop("")) if "" in by_class else {}
     return lowest_probabilities(for_all | by_class, codec)
-
-
-def conllu_column(scheme: str, options: TaggingOptions) -> Column:
-    """Labels are written to the column that they are read from; labels of spans have a separate place."""
-    is_new = scheme != "none" and options.reading.label in ("auto", None)
-    return "misc:NER" if is_new else "auto"
 
 
 @final
