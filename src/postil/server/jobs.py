@@ -2,7 +2,7 @@
 
     run = BackgroundTraining()
     run.start(lambda: (tagger, tagger.fitting(X, y, dev)))
-    run.status()        TrainingStatus(state="running", epoch=3, loss=0.41, score=0.87, history=[…], …)
+    run.status()        TrainingStatus(state="running", epoch=3, loss=0.41, score=0.87, history=(…), …)
     run.stop()          keeps the best of the epochs that are complete
     run.result()        the tagger; None if nothing was kept
 
