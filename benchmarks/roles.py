@@ -12,7 +12,8 @@ universal tag of the same sentences. Each third of them is tagged by a model of 
 about as many errors as those of held-out sentences, which a model of all of them tags.
 
 The peers run in an environment of their own, or in --python, which has torch, pytorch-crf and python-crfsuite. Times
-are CPU seconds of one thread.
+are CPU seconds of one thread. Our training contains reading the vectors, that of the peers does not: see the first line
+of the output. Our tagging is a second pass over the same sentences.
 """
 
 import argparse
@@ -80,9 +81,10 @@ def ours(train: list[Sentence], test: list[Sentence], vectors: str | None, setti
     training = time.process_time() - began
     X, gold = examples(test)
     places = [[frame.predicate for frame in frames] for frames in gold]
-    began = time.process_time()
-    found = labeller.predict(X, places)
-    seconds = time.process_time() - began
+    for _ in range(2):  # the second pass counts: the first one builds the engine
+        began = time.process_time()
+        found = labeller.predict(X, places)
+        seconds = time.process_time() - began
     tokens = sum(len(one.tokens) * len(frames_of(one) or ()) for one in test)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "roles.postil")
@@ -133,6 +135,10 @@ def main() -> None:
         began = time.process_time()
         add_tags(given.tags, train, test, given.vectors)
         print(f"tags: {time.process_time() - began:,.0f} CPU s")
+    if given.vectors is not None:
+        began = time.process_time()
+        load_vectors(given.vectors)
+        print(f"reading the vectors: {time.process_time() - began:,.1f} CPU s")
     count = sum(len(frames_of(one) or ()) for one in train)
     print(f"{len(train):,} training sentences, {count:,} predicates\n", flush=True)
     print("| | F1 | precision | recall | training, CPU s | tagging, tokens/s | MB |\n|---|--:|--:|--:|--:|--:|--:|")

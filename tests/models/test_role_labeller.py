@@ -11,7 +11,7 @@ from postil import archive
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.models import storage
 from postil.models.decoding.posteriors import Posteriors
-from postil.models.role_labeller import MOST_ROLES, PENN, ROLES, tagger_of_tags, with_distances
+from postil.models.role_labeller import MOST_ROLES, PENN, ROLES, numbered_pairs, tagger_of_tags, with_distances
 from postil.text import Frame, frames_of
 
 SMALL = {"hidden": 24, "layers": 4, "epochs": 12, "batch_sentences": 4, "seed": 0}
@@ -100,12 +100,15 @@ def test_further_columns_are_those_of_the_predicate_and_its_neighbours_as_well()
 
 
 def test_columns_by_number_are_those_of_the_tokens(labeller):
-    features, tokens = labeller.model.features, "Anna sold the map".split()
-    marked = with_distances(tokens, 1, labeller.model.features.columns[1:], [1, 3])
-    columns = [of_all[0] if len(set(of_all)) == 1 else of_all for of_all in list(zip(*marked, strict=True))[1:]]
-    numbered = features.numbered(tokens, columns)
-    assert numbered == tokens and any(isinstance(column, str) for column in columns)
-    assert np.array_equal(features.extra([marked], 4), features.extra([numbered], 4))
+    features = labeller.model.features
+    X = ["Anna sold the map".split(), ["Ben"], [*"sold Ben and ".split() * 15, "called"]]
+    predicates = [[1, 3], [], [0, 10, 45]]
+    pairs = [(0, 1), (0, 3), (2, 0), (2, 10), (2, 45), (2, 7)]  # the last one is not among the sentence's predicates
+    for (i, place), numbered in zip(pairs, numbered_pairs(features, X, pairs, predicates), strict=True):
+        marked = with_distances(X[i], place, features.columns[1:], predicates[i])
+        assert numbered == X[i]
+        assert np.array_equal(features.extra([marked], len(X[i])), features.extra([numbered], len(X[i])))
+    assert numbered_pairs(features, X, [], predicates) == []
 
 
 def test_the_labels_are_bio_after_saving_as_well(labeller, tmp_path):

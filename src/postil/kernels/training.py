@@ -66,7 +66,6 @@ class TaggerShape:
     L: int
     dilations: tuple[int, ...]  # of the residual convolutions after the first layer; a norm follows them if `is_normed`
     is_normed: bool
-    is_separable: bool  # whether these weigh each column over the window, and W mixes the sums
     activation: str
     tables: tuple[TableShape, ...]
     vector_dim: int  # width of fixed vectors: the columns of D after the tables
@@ -74,6 +73,7 @@ class TaggerShape:
     hidden_dropped: int  # elements are dropped with these probabilities times 2³²
     spelling: SpellingShape | None = None  # the columns of D after the vectors
     extra: tuple[TableShape, ...] = ()  # tables of features of words in their sentences: the last columns of D
+    is_separable: bool = False  # whether the convolutions weigh each column over the window, and W mixes the sums
     columns_apart: bool = False  # whether these are looked up value by value, not with each word that they stand at
 
 

@@ -269,7 +269,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "fast": _rich("window", **{**_OWN, "word_rate": 4.0}, window=5, hidden=128),
     "accurate": _rich("convolutions", **_OWN, window=3, hidden=64, layers=3, ensemble=3, character_dim=32),
     # sees 32 words to each side: for semantic roles, which do not depend on how words begin
-    "roles": _rich("separable", **_OWN, prefix_dim=0, window=3, hidden=128, layers=6, column_dim=24),
+    "roles": _rich("dilated", **_OWN, prefix_dim=0, window=3, hidden=128, layers=6, column_dim=24),
 }
 
 

@@ -226,7 +226,7 @@ class RoleLabeller(WordEstimator):
         pairs = [(i, place) for i, places in enumerate(predicates) for place in sorted(places)]
         for i, place in pairs:
             _check_place(place, X[i], i)
-        marked = _numbered(self.model.features, X, pairs, predicates)
+        marked = numbered_pairs(self.model.features, X, pairs, predicates)
         posteriors = Posteriors(self.model.of_task(ROLES))
         decoded, codec = posteriors.decode(marked), posteriors.codec
         assert decoded.spans is not None and decoded.span_probabilities is not None
@@ -422,7 +422,7 @@ def _about(tokens: Sequence[Token], predicate: int) -> tuple[str, ...]:
     return verb[-3:], first.lower(), verb, last.lower(), *of_first, *of_verb, *of_last
 
 
-def _numbered(
+def numbered_pairs(
     features: InputFeatures,
     X: Sequence[Sequence[Token]],
     pairs: Sequence[tuple[int, int]],

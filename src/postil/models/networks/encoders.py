@@ -151,8 +151,10 @@ class Encoder:
     is_normed: bool = False
     """Whether its last layer is a layer normalisation."""
     is_separable: bool = False
-    """Whether its convolutions weigh each column over the window, then mix them, and columns of words that depend on
-    the sentence have noise for each value, not for each word that they stand at: each value is multiplied once."""
+    """Whether its convolutions weigh each column over the window, then mix them."""
+    columns_apart: bool = False
+    """Whether features of words in their sentences have noise for each value, not for each word that they stand at.
+    Training then multiplies each value once, as tagging does."""
     second_shard_pays: bool = False
     """Whether large batches are faster on two cores in spite of what it costs to cut them."""
 
@@ -169,10 +171,17 @@ ENCODERS: dict[str, Encoder] = {
     "sentence": Encoder(build=_sentence, reach=None, longest_view=LONGEST_VIEW, second_shard_pays=True),
     "convolutions": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same, and each layer sees twice as far as the one before
-    "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
+    "dilated": Encoder(
+        build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True, columns_apart=True
+    ),
     # the same reach with a third of the products
     "separable": Encoder(
-        build=_separable, reach=_reach_of_convolutions, is_fused=True, is_normed=True, is_separable=True
+        build=_separable,
+        reach=_reach_of_convolutions,
+        is_fused=True,
+        is_normed=True,
+        columns_apart=True,
+        is_separable=True,
     ),
 }
 

@@ -179,8 +179,8 @@ class ScoringNetwork(Parameterised, ABC):
     @property
     def columns_apart(self) -> bool:
         """Whether features of tokens have noise for each value, and not for each pair of a form and its values."""
-        is_separable = ENCODERS[self.config.encoder].is_separable
-        return is_separable and self.extra_tables is not None and self.form_dim > 0
+        are_apart = ENCODERS[self.config.encoder].columns_apart
+        return are_apart and self.extra_tables is not None and self.form_dim > 0
 
     def _noisy_rows(self, inputs: Inputs, rng: "np.random.Generator | None") -> tuple[Any, Array]:
         """``_distinct_rows`` with their noise."""
