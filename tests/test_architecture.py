@@ -369,6 +369,7 @@ PUBLIC_OF_ESTIMATORS = {
     ],
     "MultiTaskTagger": [
         *["tag", "tag_many", "annotate", "tasks", "decoding", "groups_", "main_task", "with_rules"],
+        "with_roles",
     ],
     "Detector": ["tag", "tag_many", "annotate", "decision", "threshold"],
     "RoleLabeller": ["tag", "annotate", "predicates", "tagger"],

@@ -81,7 +81,7 @@ def test_explain_and_other_commands_take_the_name(english, capsys, tmp_path):
     [
         (["missing"], "no such model or input file; to tag a single word, use --text ('missing')"),
         (["englsh", TEXT], "no such model or input file ('englsh'; did you mean english?)"),
-        (["missing", "--text", TEXT], "no such model or input file ('missing')"),
+        (["missing", "--text", TEXT], "no such model file, nor an installed model ('missing')"),
         (["missing.postil", TEXT], "no such model file ('missing.postil')"),
         ([TEXT, "another text"], "inputs must be one text in quotes, or files (got 'Anna left New York.')"),
         ([TEXT, "--text", "x"], "--text and files cannot be combined"),

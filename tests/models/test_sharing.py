@@ -16,7 +16,7 @@ FORCED = postil.Constraints(require=[(0, 2, "PER")])
 NO_QUESTIONS = {
     *["KIND", "fit", "fitting", "save", "get_params", "set_params", "settings", "check", "config", "by_task", "model"],
     *["history_", "classes_", "calibrate", "tune", "promise", "pretrain", "pretraining", "decoding"],
-    *["tasks", "main_task", "threshold", "groups_"],
+    *["tasks", "main_task", "threshold", "groups_", "with_roles"],
 }
 
 

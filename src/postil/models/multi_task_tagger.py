@@ -26,7 +26,6 @@ from postil.text.labels.groups import Annotation, Groups, by_group, checked_grou
 if TYPE_CHECKING:
     from postil.metrics import Evaluation
     from postil.models.explaining.explanation import Explanation
-    from postil.models.role_labeller import RoleLabeller
     from postil.models.voting.files import RuleSource
     from postil.models.voting.reliability import Reliability
 
@@ -229,8 +228,8 @@ class MultiTaskTagger(WordEstimator):
         whole._engine = self.model.engine()
         return self._with_model(whole)
 
-    def with_roles(self, labeller: "RoleLabeller | None") -> "MultiTaskTagger":
-        """The same tagger with a role labeller inside, ``tagger["roles"]``; None: without one.
+    def with_roles(self, labeller: Any) -> "MultiTaskTagger":
+        """The same tagger with a RoleLabeller inside, ``tagger["roles"]``; None: without one.
 
         If the labeller has a tagger that is one of the tasks, it takes its tags from that task. The other tasks answer
         as before.
