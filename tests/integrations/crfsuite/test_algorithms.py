@@ -10,7 +10,7 @@ from postil import kernels
 from postil.crfsuite import CRF
 from postil.errors import ConfigurationError
 from postil.integrations.crfsuite.algorithms import ALGORITHMS, RUN
-from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem
+from postil.integrations.crfsuite.problem import AttributeCorpus, TrainingProblem
 
 X, Y = feature_dicts(150)
 X_TEST, Y_TEST = feature_dicts(80, seed=1)
@@ -26,7 +26,7 @@ def test_every_algorithm_learns_and_repeats(algorithm):
 def first_step(algorithm, **changed):
     items, labels = [[{"a": 1.0, "b": 2.0}, {"a": 1.0}]], [["X", "Y"]]
     parameters = {name: parameter.default for name, parameter in ALGORITHMS[algorithm].items()}
-    problem = TrainingProblem(AttributeCorpus.of(items, labels), FeatureSettings(), 1)
+    problem = TrainingProblem(AttributeCorpus.of(items, labels), 1)
     step = next(iter(RUN[algorithm](problem, {**parameters, **changed})))
     return step, problem
 
@@ -76,7 +76,7 @@ def test_gradient_descent_comes_near_the_optimum_of_lbfgs():
 def test_the_kernels_do_what_python_defines(algorithm, changed, monkeypatch):
     parameters = {name: parameter.default for name, parameter in ALGORITHMS[algorithm].items()}
     parameters |= {"max_iterations": 3, **changed}
-    problem = TrainingProblem(AttributeCorpus.of([*X[:40], []], [*Y[:40], []]), FeatureSettings(), 1)
+    problem = TrainingProblem(AttributeCorpus.of([*X[:40], []], [*Y[:40], []]), 1)
     compiled = [*RUN[algorithm](problem, parameters)]
     monkeypatch.setattr("postil.integrations.crfsuite.algorithms._IN_PYTHON", True)
     for found, expected in zip(compiled, RUN[algorithm](problem, parameters), strict=True):

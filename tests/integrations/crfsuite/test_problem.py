@@ -8,7 +8,7 @@ import pytest
 from oracles.features import feature_dicts, flattened
 from postil import kernels
 from postil.errors import DataError
-from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem
+from postil.integrations.crfsuite.problem import AttributeCorpus, TrainingProblem
 from postil.objectives import Lattice, Posterior
 
 X, Y = feature_dicts(12, seed=1)
@@ -16,7 +16,7 @@ SHORT = [(x, y) for x, y in zip(X, Y, strict=True) if len(x) <= 4]
 
 
 def problem(X=X, y=Y, threads=1, **settings):
-    return TrainingProblem(AttributeCorpus.of(X, y), FeatureSettings(**settings), threads)
+    return TrainingProblem(AttributeCorpus.of(X, y), threads, **settings)
 
 
 def weights_by_name(found, weights):
@@ -40,7 +40,9 @@ def test_the_loss_is_that_of_all_labellings():
     assert found.objective(0.3)(weights)[0] == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("settings", [{}, {"all_states": True, "all_transitions": True}, {"min_freq": 2.0}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"all_possible_states": True, "all_possible_transitions": True}, {"min_freq": 2.0}]
+)
 def test_the_gradient_by_differences(settings):
     found = problem(**settings)
     rng = np.random.default_rng(0)
@@ -56,7 +58,7 @@ def test_which_features_there_are():
     named = weights_by_name(found, np.ones(found.features))
     assert set(named) == {("a", "X"), ("b", "X"), ("a", "Y"), ("step", "X", "Y"), ("step", "Y", "Y")}
     assert found.observed.tolist() == [1.0, 1.5, 0.0, 1.0, 1.0], "negative totals are below a least frequency of 0"
-    every = problem(items, [["X", "Y", "Y"]], all_states=True, all_transitions=True, min_freq=-1.0)
+    every = problem(items, [["X", "Y", "Y"]], all_possible_states=True, all_possible_transitions=True, min_freq=-1.0)
     assert every.features == 3 * 2 + 4
     assert problem(items, [["X", "Y", "Y"]], min_freq=1.2).features == 1
 

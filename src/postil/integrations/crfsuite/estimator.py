@@ -17,13 +17,11 @@ from postil.errors import ConfigurationError, not_fitted
 from postil.integrations.crfsuite.metrics import flat_accuracy_score
 from postil.integrations.crfsuite.model import Model
 from postil.integrations.crfsuite.tagger import Tagger
-from postil.integrations.crfsuite.trainer import LinePerIterationTrainer, TrainingLog
+from postil.integrations.crfsuite.trainer import FEATURES, LinePerIterationTrainer, TrainingLog
 from postil.models.settings import Declared
 
 _PARAMETERS = {
-    "feature.minfreq": "min_freq",
-    "feature.possible_states": "all_possible_states",
-    "feature.possible_transitions": "all_possible_transitions",
+    **FEATURES,
     **{name: name for name in ("c1", "c2", "max_iterations", "num_memories", "epsilon", "period", "delta")},
     **{name: name for name in ("linesearch", "max_linesearch")},
     **{f"calibration.{name}": f"calibration_{name}" for name in ("eta", "rate", "samples", "candidates", "max_trials")},

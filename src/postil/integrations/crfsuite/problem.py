@@ -38,16 +38,6 @@ _R = TypeVar("_R")
 
 
 @final
-@dataclass(frozen=True, kw_only=True)
-class FeatureSettings:
-    """Which features there are: those seen at least ``min_freq`` times, or all of a kind."""
-
-    min_freq: float = 0.0
-    all_states: bool = False
-    all_transitions: bool = False
-
-
-@final
 @dataclass(frozen=True, eq=False)
 class AttributeCorpus:
     """Sentences as numbers, with the names of their attributes and labels in the order of their first occurrence."""
@@ -104,21 +94,30 @@ class _Shard:
 
 @final
 class TrainingProblem:
-    """The features of a corpus and the objective over their weights."""
+    """The features of a corpus, those seen at least ``min_freq`` times or all of a kind, and the objective over their
+    weights."""
 
-    def __init__(self, corpus: AttributeCorpus, settings: FeatureSettings, threads: int | None = None) -> None:
+    def __init__(
+        self,
+        corpus: AttributeCorpus,
+        threads: int | None = None,
+        *,
+        min_freq: float = 0.0,
+        all_possible_states: bool = False,
+        all_possible_transitions: bool = False,
+    ) -> None:
         self.corpus, self.L = corpus, len(corpus.labels)
         if threads is not None and threads < 1:
             raise ConfigurationError("threads", expected="must be at least 1", got=threads)
         self.threads = threads or cores()
         occurrences = kernels.attribute_tokens(corpus.attributes, len(corpus.names))
-        self.pairs, observed = _state_features(occurrences, corpus, settings)
+        self.pairs, observed = _state_features(occurrences, corpus, min_freq, all_possible_states)
         # An occurrence with value 0 may make a feature, but adds nothing to any sum.
         self.attributes = _without_zeros(corpus.attributes)
         if self.attributes is not corpus.attributes:
             occurrences = kernels.attribute_tokens(self.attributes, len(corpus.names))
         self.occurrences = occurrences
-        self.steps, steps_observed = _transition_features(corpus, settings)  # (S,) i · L + j
+        self.steps, steps_observed = _transition_features(corpus, min_freq, all_possible_transitions)  # (S,) i · L + j
         self.observed = np.concatenate([observed, steps_observed])
 
     @property
@@ -237,31 +236,29 @@ class Scorer:
 
 
 def _state_features(
-    occurrences: AttributeTokens, corpus: AttributeCorpus, settings: FeatureSettings
+    occurrences: AttributeTokens, corpus: AttributeCorpus, min_freq: float, every: bool
 ) -> tuple[PairWeights, Array]:
     """Pairs (attribute, label) and how often each was seen, Σ of the attribute's values."""
     A, L = len(corpus.names), len(corpus.labels)
     pairs, totals = kernels.observed_features(occurrences, corpus.gold, L)
-    if settings.all_states:
+    if every:
         dense = np.zeros((A, L))
         dense[np.repeat(np.arange(A), np.diff(pairs.firsts)), pairs.targets] = totals
         pairs = PairWeights(np.arange(A + 1, dtype=np.int64) * L, np.tile(np.arange(L, dtype=np.int32), A))
         totals = dense.reshape(-1)
-    kept = totals >= settings.min_freq
+    kept = totals >= min_freq
     firsts = np.concatenate([[0], np.cumsum(kept)])[pairs.firsts].astype(np.int64)
     return PairWeights(firsts, pairs.targets[kept]), totals[kept]
 
 
-def _transition_features(corpus: AttributeCorpus, settings: FeatureSettings) -> tuple[Array, Array]:
+def _transition_features(corpus: AttributeCorpus, min_freq: float, every: bool) -> tuple[Array, Array]:
     """Pairs of labels i · L + j, and how often each was seen."""
     L, gold = len(corpus.labels), corpus.gold
     followed = np.ones(len(gold), bool)
     followed[corpus.offsets[1:][np.diff(corpus.offsets) > 0] - 1] = False
     places = np.flatnonzero(followed)
     counts = np.bincount(gold[places] * L + gold[places + 1], minlength=L * L).astype(np.float64)
-    kept = counts >= settings.min_freq
-    if not settings.all_transitions:
-        kept &= counts > 0
+    kept = (counts >= min_freq) & (every | (counts > 0))
     steps = np.flatnonzero(kept)
     return steps, counts[steps]
 

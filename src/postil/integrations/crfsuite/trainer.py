@@ -22,7 +22,7 @@ from postil.files import replaced
 from postil.integrations.crfsuite import algorithms
 from postil.integrations.crfsuite.algorithms import ALGORITHMS
 from postil.integrations.crfsuite.model import Weights
-from postil.integrations.crfsuite.problem import AttributeCorpus, FeatureSettings, TrainingProblem, check_lengths
+from postil.integrations.crfsuite.problem import AttributeCorpus, TrainingProblem, check_lengths
 from postil.threads import one_blas_thread
 
 # ------------------------------------------------------------------------------------------------ the log
@@ -118,11 +118,12 @@ def held_out(labels: list[str], gold: Array, path: Array, offsets: Array) -> dic
 
 # ------------------------------------------------------------------------------------------------ trainers
 
-_FEATURE_SETTINGS = {
+FEATURES = {
     "feature.minfreq": "min_freq",
-    "feature.possible_states": "all_states",
-    "feature.possible_transitions": "all_transitions",
+    "feature.possible_states": "all_possible_states",
+    "feature.possible_transitions": "all_possible_transitions",
 }
+"""Parameters that say which features there are, and the names that sklearn-crfsuite has for them."""
 
 
 class BaseTrainer:
@@ -224,8 +225,8 @@ class BaseTrainer:
         training = [(x, y) for x, y, group in self._instances if group != holdout or holdout < 0]
         apart = [(x, y) for x, y, group in self._instances if group == holdout and holdout >= 0]
         corpus = AttributeCorpus.of([x for x, _ in training], [y for _, y in training], also=(y for _, y in apart))
-        settings = {ours: self.get(name) for name, ours in _FEATURE_SETTINGS.items()}
-        problem = TrainingProblem(corpus, FeatureSettings(**settings), self.threads)
+        settings = {ours: self.get(name) for name, ours in FEATURES.items()}
+        problem = TrainingProblem(corpus, self.threads, **settings)
         seconds = time.perf_counter() - begin
         log.featgen_num_features, log.featgen_seconds = problem.features, seconds
         self._tell([f"Number of features: {problem.features}\n", f"Seconds required: {seconds:.3f}\n"], "featgen_end")
