@@ -134,7 +134,7 @@ def test_dilated_convolutions(encoder):
 
 @pytest.mark.parametrize(("preset", "noise"), [("fast", None), ("accurate", None), ("roles", None), ("roles", 0.0)])
 def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, preset, noise):
-    """Under ``roles``, each value of a column is multiplied once instead of each pair of word and columns."""
+    """With the encoder ``separable``, each value of a column is multiplied once, not each pair of word and columns."""
     X, y = corpus()
     X = [[(word, str(t % 3), str(t % 7 - 3)) for t, word in enumerate(tokens)] for tokens in X]
     (tmp_path / "PER.txt").write_text("Anna\n")
@@ -147,6 +147,7 @@ def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, prese
         input_dropout=noise,
         gazetteer_dim=3,
         column_dim=5,
+        **({"encoder": "separable"} if preset == "roles" else {}),
     )
     training = tagger.fitting(X, y).training
     assert training.gradient_step.choice.name == "fused"

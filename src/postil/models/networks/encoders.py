@@ -171,9 +171,7 @@ ENCODERS: dict[str, Encoder] = {
     "sentence": Encoder(build=_sentence, reach=None, longest_view=LONGEST_VIEW, second_shard_pays=True),
     "convolutions": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same, and each layer sees twice as far as the one before
-    "dilated": Encoder(
-        build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True, columns_apart=True
-    ),
+    "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same reach with a third of the products
     "separable": Encoder(
         build=_separable,
