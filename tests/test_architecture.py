@@ -269,7 +269,6 @@ PUBLIC = {
             "LookupTable",
             "LookupTables",
             "Linear",
-            "WeightedWindow",
             "Window",
             "WindowAverage",
             "convolution",

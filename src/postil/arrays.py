@@ -176,15 +176,3 @@ def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
     Lets several objects share one file.
     """
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def distinct_numbers(numbers: Array, size: int) -> tuple[Array, Array]:
-    """The distinct ones (U,) among numbers (N,) below ``size``, rising; and where each number stands among them."""
-    if size > 64 * len(numbers):
-        return np.unique(numbers, return_inverse=True)
-    is_used = np.zeros(size, bool)  # several times as fast as sorting
-    is_used[numbers] = True
-    used = np.flatnonzero(is_used)
-    place = np.empty(size, np.int64)
-    place[used] = np.arange(len(used))
-    return used, place[numbers]

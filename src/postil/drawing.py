@@ -20,7 +20,6 @@ from postil.network import (
     Linear,
     Residual,
     SentenceConvolution,
-    WeightedWindow,
     Window,
     WindowAverage,
 )
@@ -192,9 +191,6 @@ def _layers(encoder: Layer, width: int) -> list[Stage]:
                 width *= layer.size
                 detail = f"{layer.size} words side by side, learned padding at the edges"
                 stages.append(_layer(f"Window of {layer.size}", detail, width, layer))
-            case WeightedWindow():
-                detail = "a weight for each column and position, learned padding at the edges"
-                stages.append(_layer(f"Weighted window of {layer.size}", detail, width, layer))
             case WindowAverage():
                 stages.append(_layer(f"Mean of a window of {layer.size}", "every word counts the same", width, layer))
             case SentenceConvolution():

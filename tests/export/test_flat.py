@@ -81,7 +81,6 @@ def test_presets_answer_as_in_python(preset):
         {"character_dim": 8},
         {"encoder": "convolutions", "layers": 3, "window": 3, "activation": "tanh"},
         {"encoder": "dilated", "layers": 4, "window": 3, "activation": "tanh"},
-        {"encoder": "separable", "layers": 4, "window": 3},
         {"layers": 2, "activation": "sigmoid"},
         {"activation": "softsign"},
         {"activation": "leaky-relu", "window": 7},

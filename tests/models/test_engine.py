@@ -115,7 +115,6 @@ def test_what_is_left_to_the_flow_graph(files, preset, kind):
         {"encoder": "none", "offsets": 1},
         {"encoder": "convolutions", "activation": "tanh", "offsets": 3},
         {"encoder": "dilated", "layers": 4, "window": 3},
-        {"encoder": "separable", "layers": 4, "window": 3},
         {"constrained": False},
         {"character_dim": 6},
         *({"activation": name} for name in ("hardtanh", "sigmoid", "softsign", "leaky-relu")),

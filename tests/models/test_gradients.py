@@ -355,7 +355,7 @@ def test_a_loss_that_a_parameter_moves_unseen(monkeypatch):
 
 
 SHARED = "Linear of windows"
-WITH_WINDOWS = ("window", "convolutions", "dilated", "separable")
+WITH_WINDOWS = ("window", "convolutions", "dilated")
 """Encoders whose first layer is a linear layer of windows."""
 
 

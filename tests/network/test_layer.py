@@ -55,7 +55,6 @@ KINDS = {
     network.LookupTables: lambda rng: network.LookupTables([(4, 2), (3, 2), (2, 1)], rng=rng),
     network.Linear: lambda rng: network.Linear(2, 3, rng=rng),
     network.Window: lambda rng: network.Window(2, 3, rng=rng),
-    network.WeightedWindow: lambda rng: network.WeightedWindow(2, 3, rng=rng),
     network.WindowAverage: lambda rng: network.WindowAverage(3),
     network.MaxOverTime: lambda rng: network.MaxOverTime(),
     network.CharacterConvolution: lambda rng: network.CharacterConvolution(4, 3, D=2, rng=rng),

@@ -11,7 +11,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 
-from postil.arrays import Array, arrays_under, distinct_numbers, selected_rows
+from postil.arrays import Array, arrays_under, selected_rows
 from postil.errors import ConfigurationError, DataError, ModelFileError
 from postil.features.folds import Folds
 from postil.features.gazetteer import GAZETTEER_CODES, Gazetteer
@@ -72,6 +72,18 @@ def selected_attributes(attributes: Attributes, tokens: Array) -> Attributes:
     offsets, places = selected_rows(attributes.offsets, tokens)
     values = None if attributes.values is None else attributes.values[places]
     return Attributes(attributes.ids[places], values, offsets)
+
+
+def distinct_numbers(numbers: Array, size: int) -> tuple[Array, Array]:
+    """The distinct ones (U,) among numbers (N,) below ``size``, rising; and where each number stands among them."""
+    if size > 64 * len(numbers):
+        return np.unique(numbers, return_inverse=True)
+    is_used = np.zeros(size, bool)  # several times as fast as sorting
+    is_used[numbers] = True
+    used = np.flatnonzero(is_used)
+    place = np.empty(size, np.int64)
+    place[used] = np.arange(len(used))
+    return used, place[numbers]
 
 
 def distinct_rows(ids: Array) -> tuple[Array, Array]:

@@ -173,8 +173,6 @@ def _layers() -> Iterator[GradientCheck]:
     yield layer("window", "A4 E3", network.Window, lambda rng: network.Window(5, 3, rng=rng))
     wide = lambda rng: network.Window(5, 3, dilation=2, rng=rng)  # noqa: E731
     yield layer("window, dilated", "A4", network.Window, wide, "dilation")
-    taps = lambda rng: network.WeightedWindow(5, 3, dilation=2, rng=rng)  # noqa: E731
-    yield layer("weighted window", "A4", network.WeightedWindow, taps)
     yield layer("window average", "E2", network.WindowAverage, lambda rng: network.WindowAverage(5))
     yield layer("convolution", "A4", network.convolution, lambda rng: network.convolution(5, 4, 5, rng=rng))
     yield layer("max over time", "A5", network.MaxOverTime, lambda rng: network.MaxOverTime())

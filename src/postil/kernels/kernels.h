@@ -63,27 +63,13 @@ typedef struct {
     int64_t *rows;   /* (R,) what occurs */
     float *sums;     /* (R, width) */
     int64_t found;   /* R */
-    int64_t count;   /* in place of U * features, where columns are apart: one after the other */
 } table_step;
-
-/* A feature of words in their sentences whose values are multiplied by themselves: a token adds the rows of its word and
-   of each of its values, as it does in tagging. */
-typedef struct {
-    const int64_t *values, *places;    /* (U,) their rows of the table, (N,) which of them each token has */
-    int64_t U, D, wide, column, table; /* `column`: of the first layer's D; `table`: the number of its table */
-    int64_t first;                     /* of the table's values */
-    int64_t noise_first;               /* of the elements of words and columns, one after the other */
-    /* memory */
-    float *X, *noise, *dX, *rows, *by_position, *dby_position; /* as those of words */
-    int64_t *ids;                                      /* (N,) */
-} column_step;
 
 /* Y = X + dropout(f(W [norm(x_t-d); norm(x_t); norm(x_t+d)] + b)): a residual convolution of dilation d. */
 typedef struct {
     const float *gain, *bias, *padding, *W, *b;
-    const float *taps; /* (K, H) of a separable one, Σ_k taps_k norm(x_t+kd) in place of the rows side by side; or NULL */
-    float *dgain, *dbias, *dpadding, *dW, *db, *dtaps;
-    float *Z, *deviation, *windows, *Y, *slopes; /* (N, H), (N,), (N, K * H) or (N, H), (N, H), (N, H) */
+    float *dgain, *dbias, *dpadding, *dW, *db;
+    float *Z, *deviation, *windows, *Y, *slopes; /* (N, H), (N,), (N, K * H), (N, H), (N, H) */
     uint64_t key;
     int64_t dilation;
 } convolution_step;
@@ -114,8 +100,6 @@ typedef struct {
     int64_t vector_count;
     character_step *characters; /* the columns of X after those; NULL: none. Tables of the last extra_dim columns follow */
     table_step *tables;
-    column_step *columns; /* of the last extra_dim columns; none where words are pairs of a word and its columns */
-    int64_t column_count, word_dim; /* word_dim: columns of X; D without the columns that are apart */
     const float *padding, *W, *b; /* the first layer: (D,), (H, K * D), (H,) */
     float *dpadding, *dW, *db;
     convolution_step *blocks;  /* (depth,) */
@@ -136,7 +120,7 @@ typedef struct {
     float *scores, *dscores;                                   /* (N, L) */
     double *transitions, *start, *end;                         /* (L, L), (L,), (L,) -inf where they are forbidden */
     double *marginals, *log_partition, *losses, *counts;       /* (N, L), (B,), (B,), (blocks, L, L) */
-    float *partial;                                            /* (blocks, 3 * depth + 2, or (3 + K) * depth + 2, H) */
+    float *partial;                                            /* (blocks, 3 * depth + 2, H) */
     uint8_t *exact;                                            /* (B,) */
     int32_t parts_done;                                        /* of the words' gradients */
     double loss;

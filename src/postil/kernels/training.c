@@ -124,7 +124,7 @@ static void learn_characters(tagger_step *s) {
 static int look_up(const tagger_step *s, int64_t u, float *row) {
     for (int64_t g = 0; g < s->table_count; g++) {
         const table_step *t = s->tables + g;
-        for (int64_t f = 0; f < t->features && t->column < s->word_dim; f++) {
+        for (int64_t f = 0; f < t->features; f++) {
             const int64_t id = t->ids[u * t->features + f];
             if (id < 0 || id >= t->V) return WRONG_INDEX;
             memcpy(row + t->column + f * t->width, t->table + id * t->width, (size_t)t->width * sizeof *row);
@@ -136,24 +136,24 @@ static int look_up(const tagger_step *s, int64_t u, float *row) {
         memcpy(row + column, s->vectors + id * s->vector_dim, (size_t)s->vector_dim * sizeof *row);
     }
     if (s->characters != NULL && spell(s->characters, u, row + first_filter(s)) != DONE) return WRONG_INDEX;
-    memset(row + s->word_dim, 0, (size_t)(s->wide - s->word_dim) * sizeof *row);
+    memset(row + s->D, 0, (size_t)(s->wide - s->D) * sizeof *row);
     return DONE;
 }
 
 /* Rows 1 + u of X for some words u, with their noise; row 0 stands for places beyond the sentence. */
 static void look_up_words(tagger_step *s, int64_t first, int64_t end) {
     if (first == 0) {
-        memcpy(s->X, s->padding, (size_t)s->word_dim * sizeof *s->X);
-        memset(s->X + s->word_dim, 0, (size_t)(s->wide - s->word_dim) * sizeof *s->X);
+        memcpy(s->X, s->padding, (size_t)s->D * sizeof *s->X);
+        memset(s->X + s->D, 0, (size_t)(s->wide - s->D) * sizeof *s->X);
     }
     if (s->characters != NULL && !wait_until(s->workers, &s->characters->are_ready, 1)) return;
     for (int64_t u = first; u < end; u++) fail(s->workers, look_up(s, u, s->X + (1 + u) * s->wide));
     if (!s->input_dropped) return;
-    const int64_t rows = s->wide == s->word_dim ? end - first : 1; /* without a gap all rows are one */
+    const int64_t rows = s->wide == s->D ? end - first : 1; /* without a gap all rows are one */
     for (int64_t u = first; u < end; u += rows) {
         float *row = s->X + (1 + u) * s->wide;
-        const uint64_t key = moved_key(s->input_key, u * s->word_dim);
-        fail(s->workers, activate(row, 1, NULL, IDENTITY, key, s->input_dropped, 1, rows * s->word_dim, row,
+        const uint64_t key = moved_key(s->input_key, u * s->D);
+        fail(s->workers, activate(row, 1, NULL, IDENTITY, key, s->input_dropped, 1, rows * s->D, row,
                                    s->noise + (1 + u) * s->wide));
     }
 }
@@ -179,41 +179,6 @@ static void begin_chain(tagger_step *s) {
 
 enum { CHAIN, PLACES, FIRST_UNITS };  /* of begin_words, after the words */
 
-/* The weights of position k for D columns of the first layer. */
-static void take_position(const tagger_step *s, int64_t k, int64_t column, int64_t D, int64_t wide, float *out) {
-    for (int64_t h = 0; h < s->H; h++) {
-        float *row = out + (k * s->H + h) * wide;
-        memcpy(row, s->W + (h * s->K + k) * s->D + column, (size_t)D * sizeof *row);
-        memset(row + D, 0, (size_t)(wide - D) * sizeof *row);
-    }
-}
-
-static void number_places(const tagger_step *s, const int64_t *places, int64_t U, int64_t *ids) {
-    for (int64_t t = 0; t < s->N; t++) {
-        if (places[t] < 0 || places[t] >= U) fail(s->workers, WRONG_INDEX);
-        ids[t] = places[t] + 1;
-    }
-}
-
-static void begin_column(tagger_step *s, const column_step *c) {
-    const table_step *t = s->tables + c->table;
-    memset(c->X, 0, (size_t)((1 + c->U) * c->wide) * sizeof *c->X);
-    memcpy(c->X, s->padding + c->column, (size_t)c->D * sizeof *c->X);
-    for (int64_t u = 0; u < c->U; u++) {
-        if (c->values[u] < 0 || c->values[u] >= t->V) {
-            fail(s->workers, WRONG_INDEX);
-            return;
-        }
-        float *row = c->X + (1 + u) * c->wide;
-        memcpy(row, t->table + c->values[u] * t->width, (size_t)c->D * sizeof *row);
-        if (s->input_dropped)
-            fail(s->workers, activate(row, 1, NULL, IDENTITY, moved_key(s->input_key, c->noise_first + u * c->D),
-                                       s->input_dropped, 1, c->D, row, c->noise + (1 + u) * c->wide));
-    }
-    for (int64_t k = 0; k < s->K; k++) take_position(s, k, c->column, c->D, c->wide, c->by_position);
-    number_places(s, c->places, c->U, c->ids);
-}
-
 /* Others wait for the characters: they come first. */
 static void begin_words(tagger_step *s, int64_t unit) {
     if (s->characters != NULL && unit-- == 0) {
@@ -222,25 +187,25 @@ static void begin_words(tagger_step *s, int64_t unit) {
     }
     const int64_t parts = parts_of(s->U, WORDS_AT_ONCE), i = unit - s->K;
     if (unit < s->K)
-        take_position(s, unit, 0, s->word_dim, s->wide, s->by_position);
+        for (int64_t h = 0; h < s->H; h++) { /* the weights of one position */
+            float *row = s->by_position + (unit * s->H + h) * s->wide;
+            memcpy(row, s->W + (h * s->K + unit) * s->D, (size_t)s->D * sizeof *row);
+            memset(row + s->D, 0, (size_t)(s->wide - s->D) * sizeof *row);
+        }
     else if (i < parts)
         look_up_words(s, cut(s->U, i, parts), cut(s->U, i + 1, parts));
     else if (i - parts == CHAIN)
         begin_chain(s);
-    else if (i - parts == PLACES)
-        number_places(s, s->places, s->U, s->ids);
-    else
-        begin_column(s, s->columns + (i - parts - FIRST_UNITS));
+    else  /* PLACES */
+        for (int64_t t = 0; t < s->N; t++) {
+            if (s->places[t] < 0 || s->places[t] >= s->U) fail(s->workers, WRONG_INDEX);
+            s->ids[t] = s->places[t] + 1;
+        }
 }
 
 static void multiply_words(tagger_step *s, int64_t unit) {
     const int64_t n = 1 + s->U, width = s->K * s->H, parts = parts_of(n, ROWS_AT_ONCE);
     const int64_t strips = parts_of(width, COLUMNS_AT_ONCE), i = unit / strips, j = unit % strips;
-    if (i >= parts) { /* all of one column */
-        const column_step *c = s->columns + (unit - parts * strips);
-        multiply(s, NO_TRANS, TRANS, 1 + c->U, width, c->wide, c->X, c->wide, c->by_position, c->wide, c->rows, width);
-        return;
-    }
     const int64_t first = cut(n, i, parts), count = cut(n, i + 1, parts) - first;
     const int64_t from = cut(width, j, strips), columns = cut(width, j + 1, strips) - from;
     multiply(s, NO_TRANS, TRANS, count, columns, s->wide, s->X + first * s->wide, s->wide,
@@ -269,17 +234,9 @@ static block block_of(const tagger_step *s, int64_t unit) {
     return b;
 }
 
-INLINED int is_separable(const tagger_step *s) { return s->depth > 0 && s->blocks[0].taps != NULL; }
-
-/* The numbers that a residual convolution's W takes. */
-INLINED int64_t inputs_of(const tagger_step *s) { return is_separable(s) ? s->H : s->K * s->H; }
-
-/* Three for each layer, two of the last norm, then those of taps. */
 INLINED float *partial_of(const tagger_step *s, int64_t unit, int64_t which) {
-    return s->partial + (unit * (3 * s->depth + 2 + (is_separable(s) ? s->depth * s->K : 0)) + which) * s->H;
+    return s->partial + (unit * (3 * s->depth + 2) + which) * s->H;
 }
-
-INLINED int64_t taps_partial(const tagger_step *s, int64_t layer, int64_t k) { return 3 * s->depth + 2 + layer * s->K + k; }
 
 static void add_rows(const float *restrict X, int64_t n, float *restrict out) {
     for (int64_t i = 0; i < n; i++) out[i] += X[i];
@@ -289,63 +246,12 @@ static void times_rows(const float *restrict dY, int64_t n, float *restrict slop
     for (int64_t i = 0; i < n; i++) slopes[i] *= dY[i];
 }
 
-/* out_t = Σ_k taps_k x_t+(k-half)d, with the padding beyond the sentence. */
-static void weigh_windows(const tagger_step *s, const block *b, const convolution_step *c, const float *X, float *out) {
-    const int64_t H = s->H, half = s->K / 2;
-    for (int64_t i = 0; i < b->sentences; i++)
-        for (int64_t t = b->offsets[i]; t < b->offsets[i + 1]; t++)
-            for (int64_t k = 0; k < s->K; k++) {
-                const int64_t place = t + (k - half) * c->dilation;
-                const int is_inside = place >= b->offsets[i] && place < b->offsets[i + 1];
-                const float *restrict x = is_inside ? X + place * H : c->padding, *restrict tap = c->taps + k * H;
-                float *restrict row = out + t * H;
-                if (k == 0)
-                    for (int64_t h = 0; h < H; h++) row[h] = tap[h] * x[h];
-                else
-                    for (int64_t h = 0; h < H; h++) row[h] += tap[h] * x[h];
-            }
-}
-
-/* X becomes the gradient of what weigh_windows takes; those of taps and padding become partial sums. */
-static void weigh_back(const tagger_step *s, const block *b, const convolution_step *c, int64_t which, const float *dY,
-                       const float *X, float *restrict dX) {
-    const int64_t H = s->H, half = s->K / 2;
-    float *restrict dpadding = partial_of(s, b->unit, 3 * which + 2);
-    memset(dX, 0, (size_t)(b->tokens * H) * sizeof *dX);
-    memset(dpadding, 0, (size_t)H * sizeof *dpadding);
-    for (int64_t k = 0; k < s->K; k++) {
-        const float *restrict tap = c->taps + k * H;
-        float *restrict dtap = partial_of(s, b->unit, taps_partial(s, which, k));
-        memset(dtap, 0, (size_t)H * sizeof *dtap);
-        for (int64_t i = 0; i < b->sentences; i++)
-            for (int64_t t = b->offsets[i]; t < b->offsets[i + 1]; t++) {
-                const int64_t place = t + (k - half) * c->dilation;
-                const float *restrict dy = dY + t * H;
-                if (place >= b->offsets[i] && place < b->offsets[i + 1]) {
-                    const float *restrict x = X + place * H;
-                    float *restrict dx = dX + place * H;
-                    for (int64_t h = 0; h < H; h++) {
-                        dx[h] += tap[h] * dy[h];
-                        dtap[h] += x[h] * dy[h];
-                    }
-                } else
-                    for (int64_t h = 0; h < H; h++) {
-                        dpadding[h] += tap[h] * dy[h];
-                        dtap[h] += c->padding[h] * dy[h];
-                    }
-            }
-    }
-}
-
 static void convolve(tagger_step *s, const block *b, const convolution_step *c, const float *X) {
-    const int64_t H = s->H, at = b->first * H, n = b->tokens, width = inputs_of(s);
+    const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
     fail(s->workers, normalise_rows(X + at, 1, c->gain, c->bias, s->epsilon, n, H, s->normed + at, c->Z + at,
                                      c->deviation + b->first));
-    if (c->taps != NULL)
-        weigh_windows(s, b, c, s->normed + at, c->windows + b->first * width);
-    else
-        fail(s->workers, windows(s->normed + at, 1, c->padding, b->offsets, n, b->sentences, H, s->K, c->dilation,
-                                  c->windows + b->first * width));
+    fail(s->workers, windows(s->normed + at, 1, c->padding, b->offsets, n, b->sentences, H, s->K, c->dilation,
+                              c->windows + b->first * width));
     multiply(s, NO_TRANS, TRANS, n, H, width, c->windows + b->first * width, width, c->W, width, c->Y + at, H);
     fail(s->workers, activate(c->Y + at, 1, c->b, s->activation, moved_key(c->key, at), s->hidden_dropped, n, H,
                                c->Y + at, c->slopes + at));
@@ -354,17 +260,11 @@ static void convolve(tagger_step *s, const block *b, const convolution_step *c, 
 
 /* dhidden becomes the gradient of the convolution's input, its slopes that of what the activation takes. */
 static void convolve_back(tagger_step *s, const block *b, const convolution_step *c, int64_t which) {
-    const int64_t H = s->H, at = b->first * H, n = b->tokens, width = inputs_of(s);
+    const int64_t H = s->H, at = b->first * H, n = b->tokens, width = s->K * H;
     times_rows(s->dhidden + at, n * H, c->slopes + at);
     multiply(s, NO_TRANS, NO_TRANS, n, width, H, c->slopes + at, H, c->W, width, s->dwindows + b->first * width, width);
-    if (c->taps != NULL) {
-        for (int64_t i = 0; i < n; i++) /* what the norm gave */
-            for (int64_t h = 0; h < H; h++)
-                s->normed[at + i * H + h] = c->Z[at + i * H + h] * c->gain[h] + c->bias[h];
-        weigh_back(s, b, c, which, s->dwindows + b->first * width, s->normed + at, s->dnormed + at);
-    } else
-        fail(s->workers, windows_back(s->dwindows + b->first * width, 1, b->offsets, n, b->sentences, H, s->K, c->dilation,
-                                       s->dnormed + at, partial_of(s, b->unit, 3 * which + 2)));
+    fail(s->workers, windows_back(s->dwindows + b->first * width, 1, b->offsets, n, b->sentences, H, s->K, c->dilation,
+                                   s->dnormed + at, partial_of(s, b->unit, 3 * which + 2)));
     fail(s->workers, normalise_rows_back(s->dnormed + at, 1, c->Z + at, c->deviation + b->first, c->gain, n, H,
                                           s->normed + at, partial_of(s, b->unit, 3 * which),
                                           partial_of(s, b->unit, 3 * which + 1)));
@@ -427,11 +327,6 @@ static void learn_block(tagger_step *s, int64_t unit) {
     float *scores = s->scores + b.first * L;
     fail(s->workers, sum_windows(s->rows, 1 + s->U, s->K, H, s->ids + b.first, b.offsets, n, b.sentences, IDENTITY, 0,
                                   s->Y + at));
-    for (int64_t i = 0; i < s->column_count; i++) {
-        const column_step *c = s->columns + i;
-        fail(s->workers, sum_windows(c->rows, 1 + c->U, s->K, H, c->ids + b.first, b.offsets, n, b.sentences, IDENTITY, 1,
-                                      s->Y + at));
-    }
     fail(s->workers, activate(s->Y + at, 1, s->b, s->activation, moved_key(s->hidden_key, at), s->hidden_dropped, n, H,
                                s->Y + at, s->slopes + at));
     const float *top = s->Y;
@@ -464,13 +359,11 @@ static void learn_block(tagger_step *s, int64_t unit) {
 
 /* Part of spread_windows: one position, half of the columns. The first token of a word is copied, others are added to it:
    most words of a batch have but one. `seen` (1 + U,) notes which words have had theirs. */
-static void spread_half(tagger_step *s, int64_t part) {
-    const column_step *column = part / (2 * s->K) > 0 ? s->columns + part / (2 * s->K) - 1 : NULL;
-    const int64_t *ids = column != NULL ? column->ids : s->ids, U = column != NULL ? column->U : s->U;
-    const int64_t unit = part % (2 * s->K), k = unit / 2, from = unit % 2 ? s->H / 2 : 0, count = (unit % 2 ? s->H : s->H / 2) - from;
+static void spread_half(tagger_step *s, int64_t unit) {
+    const int64_t k = unit / 2, from = unit % 2 ? s->H / 2 : 0, count = (unit % 2 ? s->H : s->H / 2) - from;
     const int64_t half = s->K / 2, width = s->K * s->H;
-    float *out = (column != NULL ? column->rows : s->rows) + k * s->H + from;
-    uint8_t *seen = calloc((size_t)(1 + U), 1);
+    float *out = s->rows + k * s->H + from;
+    uint8_t *seen = calloc((size_t)(1 + s->U), 1);
     if (seen == NULL) {
         fail(s->workers, NO_MEMORY);
         return;
@@ -478,7 +371,7 @@ static void spread_half(tagger_step *s, int64_t part) {
     for (int64_t b = 0; b < s->B; b++)
         for (int64_t t = s->offsets[b]; t < s->offsets[b + 1]; t++) {
             const int64_t place = t + k - half, is_inside = place >= s->offsets[b] && place < s->offsets[b + 1];
-            const int64_t word = is_inside ? ids[place] : 0;
+            const int64_t word = is_inside ? s->ids[place] : 0;
             const float *restrict given = s->slopes + t * s->H + from;
             float *restrict row = out + word * width;
             if (seen[word])
@@ -487,7 +380,7 @@ static void spread_half(tagger_step *s, int64_t part) {
                 memcpy(row, given, (size_t)count * sizeof *row);
             seen[word] = 1;
         }
-    for (int64_t u = 0; u <= U; u++)
+    for (int64_t u = 0; u <= s->U; u++)
         if (!seen[u]) memset(out + u * width, 0, (size_t)count * sizeof *out);
     free(seen);
 }
@@ -504,8 +397,6 @@ static void add_up(tagger_step *s) {
         add_partials(s, 3 * i, blocks, s->blocks[i].dgain);
         add_partials(s, 3 * i + 1, blocks, s->blocks[i].dbias);
         add_partials(s, 3 * i + 2, blocks, s->blocks[i].dpadding);
-        for (int64_t k = 0; s->blocks[i].taps != NULL && k < s->K; k++)
-            add_partials(s, taps_partial(s, i, k), blocks, s->blocks[i].dtaps + k * s->H);
     }
     if (s->gain != NULL) {
         add_partials(s, 3 * s->depth, blocks, s->dgain);
@@ -534,40 +425,19 @@ static void learn_words(tagger_step *s, int64_t unit, int64_t parts) {
     const int64_t first = cut(n, unit, parts), end = cut(n, unit + 1, parts);
     multiply(s, NO_TRANS, NO_TRANS, end - first, s->wide, width, s->rows + first * width, width, s->by_position, s->wide,
              s->dX + first * s->wide, s->wide);
-    if (first == 0) memcpy(s->dpadding, s->dX, (size_t)s->word_dim * sizeof *s->dX);
+    if (first == 0) memcpy(s->dpadding, s->dX, (size_t)s->D * sizeof *s->dX);
     for (int64_t u = first > 0 ? first - 1 : 0; u < end - 1; u++) { /* as gradients of each feature's row */
         float *restrict row = s->dX + (1 + u) * s->wide;
         const float *restrict noise = s->noise + (1 + u) * s->wide;
         if (s->input_dropped)
-            for (int64_t d = 0; d < s->word_dim; d++) row[d] *= noise[d];
-        for (int64_t g = 0; g < s->table_count && s->tables[g].column < s->word_dim; g++) {
+            for (int64_t d = 0; d < s->D; d++) row[d] *= noise[d];
+        for (int64_t g = 0; g < s->table_count; g++) {
             const table_step *t = s->tables + g;
             const int64_t of_word = t->features * t->width;
             memcpy(t->values + u * of_word, row + t->column, (size_t)of_word * sizeof *row);
         }
     }
     __atomic_fetch_add(&s->parts_done, 1, __ATOMIC_ACQ_REL);
-}
-
-/* Rows of dby_position as those of dW, for D columns. */
-static void give_positions(const tagger_step *s, int64_t from, int64_t to, int64_t column, int64_t D, int64_t wide,
-                           const float *dW) {
-    for (int64_t i = from; i < to; i++, dW += wide) /* row i: position i / H, output i % H */
-        memcpy(s->dW + (i % s->H * s->K + i / s->H) * s->D + column, dW, (size_t)D * sizeof *dW);
-}
-
-static void learn_column(tagger_step *s, const column_step *c) {
-    const int64_t width = s->K * s->H, n = 1 + c->U;
-    float *values = s->tables[c->table].values + c->first * c->D;
-    multiply(s, NO_TRANS, NO_TRANS, n, c->wide, width, c->rows, width, c->by_position, c->wide, c->dX, c->wide);
-    memcpy(s->dpadding + c->column, c->dX, (size_t)c->D * sizeof *c->dX);
-    for (int64_t u = 0; u < c->U; u++) {
-        const float *restrict row = c->dX + (1 + u) * c->wide, *restrict noise = c->noise + (1 + u) * c->wide;
-        for (int64_t d = 0; d < c->D; d++) values[u * c->D + d] = s->input_dropped ? row[d] * noise[d] : row[d];
-    }
-    __atomic_fetch_add(&s->parts_done, 1, __ATOMIC_ACQ_REL);
-    multiply(s, TRANS, NO_TRANS, width, c->wide, n, c->rows, width, c->X, c->wide, c->dby_position, c->wide);
-    give_positions(s, 0, width, c->column, c->D, c->wide, c->dby_position);
 }
 
 /* ------------------------------------------------------------------------------------------------ gradients of weights */
@@ -582,37 +452,32 @@ static void learn_rest(tagger_step *s, int64_t unit) {
         learn_words(s, unit, parts);
         return;
     }
-    if ((unit -= parts) < s->column_count) {
-        learn_column(s, s->columns + unit);
-        return;
-    }
-    if ((unit -= s->column_count) < strips) {
-        const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips);
+    if ((unit -= parts) < strips) {
+        const int64_t from = cut(width, unit, strips), to = cut(width, unit + 1, strips), K = s->K, D = s->D;
         float *dW = s->dby_position + from * s->wide;
         multiply(s, TRANS, NO_TRANS, to - from, s->wide, 1 + s->U, s->rows + from, width, s->X, s->wide, dW, s->wide);
-        give_positions(s, from, to, 0, s->word_dim, s->wide, dW);
+        for (int64_t i = from; i < to; i++, dW += s->wide) /* row i: position i / H, output i % H */
+            memcpy(s->dW + (i % H * K + i / H) * D, dW, (size_t)D * sizeof *dW);
         return;
     }
     if ((unit -= strips) < s->table_count + spellings) {
-        if (!wait_until(s->workers, &s->parts_done, (int32_t)(parts + s->column_count))) return; /* for the gradients of all words */
+        if (!wait_until(s->workers, &s->parts_done, (int32_t)parts)) return; /* for the gradients of all words */
         table_step *t = s->tables + s->table_count - 1 - unit;
-        const int64_t count = unit >= s->table_count ? 0 : t->column < s->word_dim ? s->U * t->features : t->count;
         if (unit < s->table_count)
-            fail(s->workers, sums_of_occurrences(t->ids, count, t->values, 1, t->width, t->rows, t->sums,
+            fail(s->workers, sums_of_occurrences(t->ids, s->U * t->features, t->values, 1, t->width, t->rows, t->sums,
                                                  &t->found));
         else
             learn_characters(s);
         return;
     }
-    const int64_t inputs = inputs_of(s), each = inputs / H; /* of a convolution: units */
-    if ((unit -= s->table_count + spellings) < s->depth * each) {
-        const convolution_step *c = s->blocks + unit / each;
-        const int64_t at = unit % each * H;
-        multiply(s, TRANS, NO_TRANS, H, H, s->N, c->slopes, H, c->windows + at, inputs, c->dW + at, inputs);
+    if ((unit -= s->table_count + spellings) < s->depth * s->K) {
+        const convolution_step *c = s->blocks + unit / s->K;
+        const int64_t at = unit % s->K * H;
+        multiply(s, TRANS, NO_TRANS, H, H, s->N, c->slopes, H, c->windows + at, width, c->dW + at, width);
         if (at == 0) add_columns(c->slopes, s->N, H, c->db);
         return;
     }
-    switch (unit - s->depth * each) {
+    switch (unit - s->depth * s->K) {
     case OUTPUT:
         multiply(s, TRANS, NO_TRANS, s->L, H, s->N, s->dscores, s->L, s->gain != NULL ? s->hidden : s->Y, H, s->doutput_W, H);
         add_columns(s->dscores, s->N, s->L, s->doutput_b);
@@ -626,14 +491,12 @@ static void learn_rest(tagger_step *s, int64_t unit) {
 
 static int64_t units_in(const tagger_step *s, int phase) {
     const int64_t words = parts_of(1 + s->U, ROWS_AT_ONCE), width = s->K * s->H, spellings = s->characters != NULL;
-    const int64_t columns = s->column_count;
     switch (phase) {
-    case 0: return spellings + s->K + parts_of(s->U, WORDS_AT_ONCE) + FIRST_UNITS + columns;
-    case 1: return words * parts_of(width, COLUMNS_AT_ONCE) + columns;
+    case 0: return spellings + s->K + parts_of(s->U, WORDS_AT_ONCE) + FIRST_UNITS;
+    case 1: return words * parts_of(width, COLUMNS_AT_ONCE);
     case 2: return blocks_in(s);
-    case 3: return 2 * s->K * (1 + columns);
-    default: return words + columns + parts_of(width, ROWS_AT_ONCE) + s->table_count + spellings +
-                    s->depth * (inputs_of(s) / s->H) + LAST_UNITS;
+    case 3: return 2 * s->K;
+    default: return words + parts_of(width, ROWS_AT_ONCE) + s->table_count + spellings + s->depth * s->K + LAST_UNITS;
     }
 }
 

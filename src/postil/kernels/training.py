@@ -73,16 +73,12 @@ class TaggerShape:
     hidden_dropped: int  # elements are dropped with these probabilities times 2³²
     spelling: SpellingShape | None = None  # the columns of D after the vectors
     extra: tuple[TableShape, ...] = ()  # tables of features of words in their sentences: the last columns of D
-    is_separable: bool = False  # whether the convolutions weigh each column over the window, and W mixes the sums
-    columns_apart: bool = False  # whether these are looked up value by value, not with each word that they stand at
 
 
 class TaggerBatch(NamedTuple):
     """One batch of sentences."""
 
-    ids: Sequence[
-        Array
-    ]  # (U, features) rows of each feature table; those of `extra` are in `columns` if they are apart
+    ids: Sequence[Array]  # (U, features) rows of each feature table
     vectors: tuple[Array, Array] | None  # (V, vector_dim) fixed vectors, (U,) which of them
     places: Array  # (N,) the word of each token
     offsets: Array  # (B + 1,)
@@ -90,8 +86,6 @@ class TaggerBatch(NamedTuple):
     share: float  # factor of the loss of each sentence
     keys: Sequence[int]  # of the noise: at the inputs, after the first layer, after each convolution
     characters: Array | None = None  # (U, M) 1 + the id of each character, zeros after the last one
-    # of each feature of words in their sentences: its distinct rows of the table, (V,), and which one a token has, (N,)
-    columns: Sequence[tuple[Array, Array]] = ()
 
 
 class AdamUpdate(NamedTuple):
@@ -130,50 +124,34 @@ class TaggerKernel:
     def __init__(self, shape: TaggerShape, forbidden: Sequence[Array], product: tuple[int, bool]) -> None:
         D, H, K, L, depth = shape.D, shape.H, shape.K, shape.L, len(shape.dilations)
         self._shape = shape
+        self._wide = D if D < 16 else -(-D // 8) * 8  # on odd widths BLAS takes a fifth longer
         self._room: tuple[int, ...] = (0, 0, 0)  # tokens, sentences and words that the memory is for
-        self._values: dict[_Struct, int] = {}  # of each column that is apart, the same
         self._parameters: Sequence[Array] = ()  # that the step points to
         self._all_tables = (*shape.tables, *shape.extra)
         sizes = [table.width * table.features for table in self._all_tables]
         extra_dim = sum(sizes[len(shape.tables) :])
-        self.has_columns = shape.columns_apart
-        """Whether batches have ``columns``."""
-        word_dim = D - extra_dim if self.has_columns else D
-        self._wide = _wide(word_dim)
         columns = np.cumsum([0, *sizes[: len(shape.tables)]])[:-1].tolist()
         columns += np.cumsum([D - extra_dim, *sizes[len(shape.tables) :]])[:-1].tolist()
         rows = [
             {"V": V, "width": width, "features": features, "column": column}
             for (V, width, features), column in zip(self._all_tables, columns, strict=True)
         ]
-        of_columns = [
-            {"D": width, "wide": _wide(width), "column": table["column"] + i * width, "table": number}
-            for number, table in enumerate(rows)
-            for width in [table["width"]]
-            for i in range(table["features"] if self.has_columns and number >= len(shape.tables) else 0)
-        ]
-        self._allocated = tables, blocks, columns = (
+        self._allocated = tables, blocks = (
             ffi.new("table_step[]", rows or 1),
             ffi.new("convolution_step[]", [{"dilation": dilation} for dilation in shape.dilations] or 1),
-            ffi.new("column_step[]", of_columns or 1),
         )
-        self._columns = [_Struct(columns[i]) for i in range(len(of_columns))]
         self._tables = [_Struct(tables[i]) for i in range(len(rows))]
         self._blocks = [_Struct(blocks[i]) for i in range(depth)]
         fields = {name: getattr(shape, name) for name in "D K H L vector_dim input_dropped hidden_dropped".split()}
         fields |= {"depth": depth, "extra_dim": extra_dim}
         fields |= {"product": ffi.cast("void *", product[0]), "wide_integers": product[1], "wide": self._wide}
         fields |= {"activation": ACTIVATIONS.index(shape.activation), "epsilon": EPSILON}
-        fields |= {"tables": tables, "table_count": len(rows), "blocks": blocks, "word_dim": word_dim}
-        fields |= {"columns": columns, "column_count": len(of_columns)}
+        fields |= {"tables": tables, "table_count": len(rows), "blocks": blocks}
         self.step = _Struct(ffi.new("tagger_step *", fields))
         flags = np.concatenate([np.ravel(table) for table in forbidden], dtype=np.uint8)
         self.step.point(forbidden=contiguous(flags, BYTE, (L * L + 2 * L,), "forbidden steps"))
         first = {"padding": (D,), "W": (H, K * D), "b": (H,)}
-        self._inputs = H if shape.is_separable else K * H  # of a residual convolution's W
-        convolution = {"gain": (H,), "bias": (H,), "padding": (H,), "W": (H, self._inputs), "b": (H,)}
-        if shape.is_separable:
-            convolution["taps"] = (K, H)
+        convolution = {"gain": (H,), "bias": (H,), "padding": (H,), "W": (H, K * H), "b": (H,)}
         last: dict[str, tuple[int, ...]] = {"gain": (H,), "bias": (H,)} if shape.is_normed else {}
         last |= {"output_W": (L, H), "output_b": (L,)}
         last |= {"transition_scores": (L, L), "start_scores": (L,), "end_scores": (L,)}
@@ -196,8 +174,7 @@ class TaggerKernel:
         """Point to a batch and to the parameters as they are now. False: C cannot read them.
 
         The parameters, in this order: the feature tables; padding, W and b of the first layer; gain, bias, padding, W
-        and b of each convolution, and taps of a separable one; gain and bias of the norm; W and b of the output;
-        transitions (L, L), start and end
+        and b of each convolution; gain and bias of the norm; W and b of the output; transitions (L, L), start and end
         (L,) of the CRF; table, padding, W and b of the convolution over characters.
         """
         if not len(batch.places):
@@ -214,7 +191,6 @@ class TaggerKernel:
             self._parameters = list(parameters)
         self._enter_batch(batch)
         self._make_room(len(batch.places), len(batch.offsets) - 1, self.step.c.U)
-        self._make_room_for_columns([len(values) for values, _ in batch.columns])
         return True
 
     def loss(self) -> float:
@@ -228,17 +204,12 @@ class TaggerKernel:
 
     def _enter_batch(self, batch: TaggerBatch) -> None:
         shape, step, c = self._shape, self.step, self.step.c
-        of_words = self._all_tables if not self.has_columns else shape.tables
-        has = shape.vector_dim > 0, shape.spelling is not None
-        expected = len(of_words), *has, 2 + len(shape.dilations), len(self._columns)
-        given = batch.vectors is not None, batch.characters is not None
-        got = len(batch.ids), *given, len(batch.keys), len(batch.columns)
+        expected = len(self._all_tables), shape.vector_dim > 0, shape.spelling is not None, 2 + len(shape.dilations)
+        got = len(batch.ids), batch.vectors is not None, batch.characters is not None, len(batch.keys)
         if got != expected:
-            raise ShapeError(
-                "parts of a batch (tables, vectors, characters, keys, columns)", expected=expected, got=got
-            )
-        by_word = [*batch.ids, *([] if batch.vectors is None else batch.vectors[1:]), batch.characters]
-        U = next((len(of_each) for of_each in by_word if of_each is not None), 0)
+            raise ShapeError("parts of a batch (tables, vectors, characters, keys)", expected=expected, got=got)
+        of_words = [*batch.ids, *([] if batch.vectors is None else batch.vectors[1:]), batch.characters]
+        U = next((len(of_each) for of_each in of_words if of_each is not None), 0)
         N, B, L = len(batch.places), len(batch.offsets) - 1, shape.L
         c.N, c.B, c.U, c.share = N, B, U, batch.share
         c.block_tokens = -(-N // max(1, -(-N // BLOCK_TOKENS)))  # blocks of about the same size
@@ -249,14 +220,8 @@ class TaggerKernel:
             places=contiguous(batch.places, INT64, (N,), "places"),
             offsets=contiguous(batch.offsets, INT64, (B + 1,), "offsets"),
         )
-        for table, ids, (_, _, features) in zip(self._tables, batch.ids, of_words, strict=False):
+        for table, ids, (_, _, features) in zip(self._tables, batch.ids, self._all_tables, strict=True):
             table.point(ids=contiguous(ids, INT64, (U, features), "ids of a table"))
-        for column, (values, places) in zip(self._columns, batch.columns, strict=True):
-            column.c.U = len(values)
-            column.point(
-                values=contiguous(values, INT64, values.shape, "values of a column"),
-                places=contiguous(places, INT64, (N,), "places of a column's values"),
-            )
         if batch.vectors is not None:
             matrix, ids = batch.vectors
             c.vector_count = len(matrix)
@@ -284,54 +249,23 @@ class TaggerKernel:
         step.allocate(SINGLE, X=words, noise=words, dX=words, rows=(1 + U, K * H))
         step.allocate(SINGLE, by_position=weights, dby_position=weights, scores=labels, dscores=labels)
         step.allocate(SINGLE, Y=tokens, slopes=tokens, hidden=tokens, Z=tokens, normed=tokens, deviation=(N,))
-        step.allocate(SINGLE, dhidden=tokens, dnormed=tokens, dwindows=(N, self._inputs if depth else 0))
-        step.allocate(SINGLE, partial=(blocks, (3 + K * self._shape.is_separable) * depth + 2, H))
+        step.allocate(SINGLE, dhidden=tokens, dnormed=tokens, dwindows=(N, K * H if depth else 0))
+        step.allocate(SINGLE, partial=(blocks, 3 * depth + 2, H))
         step.allocate(DOUBLE, transitions=(L, L), start=(L,), end=(L,), counts=(blocks, L, L))
         step.allocate(DOUBLE, marginals=labels, log_partition=(B,), losses=(B,))
         step.allocate(INT64, ids=(N,), local=(B + blocks + 2,))
         step.allocate(BYTE, exact=(B,))
         for block in self._blocks:
-            block.allocate(SINGLE, Z=tokens, deviation=(N,), windows=(N, self._inputs), Y=tokens, slopes=tokens)
+            block.allocate(SINGLE, Z=tokens, deviation=(N,), windows=(N, K * H), Y=tokens, slopes=tokens)
         if self._spelling is not None and self._shape.spelling is not None:
             V, F, size, D = self._shape.spelling
             letters, filters, rows = (1 + V, D), (size * F, D), (1 + V, size * F)
             self._spelling.allocate(SINGLE, vectors=letters, dvectors=letters, slopes=(U, F), rows=rows, drows=rows)
             self._spelling.allocate(SINGLE, by_position=filters, dby_position=filters)
             self._spelling.allocate(INT32, winners=(U, F))
-        of_words = self._shape.tables if self.has_columns else self._all_tables
-        for table, (_, width, features) in zip(self._tables, of_words, strict=False):
+        for table, (_, width, features) in zip(self._tables, self._all_tables, strict=True):
             table.allocate(SINGLE, values=(U * features, width), sums=(U * features, width))
             table.allocate(INT64, rows=(U * features,))
-        for column in self._columns:
-            column.allocate(INT64, ids=(N,))
-
-    def _make_room_for_columns(self, sizes: Sequence[int]) -> None:
-        """Memory for this many values of each column, and more if there is less."""
-        K, H = self._shape.K, self._shape.H
-        elements = self.step.c.U * self.step.c.word_dim
-        for column, U in zip(self._columns, sizes, strict=True):
-            column.c.noise_first = elements
-            elements += U * column.c.D
-            if self._values.get(column, 0) <= U:
-                self._values[column] = room = 5 * U // 4 + 8
-                words, weights = (1 + room, column.c.wide), (K * H, column.c.wide)
-                column.allocate(SINGLE, X=words, noise=words, dX=words)
-                column.allocate(SINGLE, rows=(1 + room, K * H), by_position=weights, dby_position=weights)
-        for number in range(len(self._shape.tables), len(self._tables) if self._columns else 0):
-            table, count = self._tables[number], 0
-            of_table = [column for column in self._columns if column.c.table == number]
-            for column in of_table:
-                column.c.first, count = count, count + column.c.U
-            table.c.count = count
-            width = self._all_tables[number].width
-            table.allocate(SINGLE, values=(count, width), sums=(count, width))
-            table.allocate(INT64, rows=(count,))
-            table.point(ids=np.concatenate([column.arrays["values"] for column in of_table]))
-
-
-def _wide(D: int) -> int:
-    """The width of rows of D numbers in matrix products: on odd widths BLAS takes a fifth longer."""
-    return D if D < 16 else -(-D // 8) * 8
 
 
 def tagger_kernel(

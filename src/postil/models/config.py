@@ -96,7 +96,7 @@ class TaggerConfig:
     )
     hidden: int = width(300, "Width of the hidden layers.", low=1)
     layers: int = setting(
-        1, "Hidden layers (encoders window, convolutions, dilated and separable).", low=1, high=100, shapes="encoder"
+        1, "Hidden layers (encoders window, convolutions and dilated).", low=1, high=100, shapes="encoder"
     )
     activation: str = setting("hardtanh", "Non-linearity of the hidden layers.", choices=ACTIVATIONS, shapes="encoder")
     initialiser: str = setting("xavier", "Distribution of the initial weights.", choices=INITIALISERS, in_loss=False)
@@ -107,14 +107,14 @@ class TaggerConfig:
     input_dropout: float | None = setting(
         0.0,
         "Share of the entries of features that are set to 0 in training. None: 0.3, or 0.5 if ``epochs`` adapts;"
-        " 0.1 from 50,000 tokens on with encoders dilated and separable.",
+        " 0.1 from 50,000 tokens on with encoder dilated.",
         **_DROPOUT,
         adapts=True,
     )
     hidden_dropout: float | None = setting(
         0.0,
         "Share of the outputs of hidden layers that are set to 0 in training. None: 0.5 below 50,000 tokens, then 0.3,"
-        " or 0.1 with encoders dilated and separable.",
+        " or 0.1 with encoder dilated.",
         **_DROPOUT,
         adapts=True,
     )
@@ -307,8 +307,7 @@ def adapted(
     epochs = max(EPOCHS, math.ceil(FEWEST_STEPS / math.ceil(sentences / batch))) if few else EPOCHS
     if dense:
         epochs = min(MOST_EPOCHS, math.ceil(DENSE_TOKENS / tokens))
-    is_wide = config.encoder in ("dilated", "separable")
-    is_calm = is_wide and tokens >= 50_000  # with more noise they learn their wide view slowly
+    is_calm = config.encoder == "dilated" and tokens >= 50_000  # with more noise it learns its wide view slowly
     resolved: dict[str, Any] = {
         "min_count": 1 if config.word_dropout else 2,
         "input_dropout": 0.5 if few and config.encoder != "none" else 0.1 if is_calm else 0.3,

@@ -23,10 +23,10 @@ import numpy as np
 
 from postil import kernels
 from postil.archive import Rows
-from postil.arrays import Array, distinct_numbers, offsets_from_lengths
+from postil.arrays import Array, offsets_from_lengths
 from postil.errors import ConfigurationError, DataError
 from postil.features.folds import composition
-from postil.features.inputs import InputFeatures, Sentences, forms_of
+from postil.features.inputs import InputFeatures, Sentences, distinct_numbers, forms_of
 from postil.features.vectors import CodedVectors, digit_mark
 from postil.features.vocabulary import Vocabulary
 from postil.features.words import WordFeatures
@@ -37,18 +37,7 @@ from postil.models.config import TaggerConfig
 from postil.models.inputs import checked_sentences
 from postil.models.networks.encoders import dilations, reach, warn_of_long_sentences
 from postil.models.networks.network import EnsembleNetwork, ScoringNetwork, TaggerNetwork, mean_scores, members_of
-from postil.network import (
-    Activation,
-    Chain,
-    Dropout,
-    LayerNorm,
-    Linear,
-    LookupTables,
-    Residual,
-    WeightedWindow,
-    Window,
-    WindowAverage,
-)
+from postil.network import Activation, Chain, Dropout, LayerNorm, Linear, LookupTables, Residual, Window, WindowAverage
 from postil.network.layer import EPSILON
 from postil.network.lookup import sums_of_rows
 from postil.network.window import LONGEST_VIEW
@@ -345,7 +334,7 @@ def engine_sections(
         ),
         "steps": np.array([(kind, function) for kind, function, _ in steps], np.int64).reshape(-1, 2),
     }
-    if members[0].config.encoder in ("dilated", "separable"):
+    if members[0].config.encoder == "dilated":
         of_layers = iter(dilations(members[0].config))
         sections["dilations"] = integers(*(next(of_layers) if kind == RESIDUAL else 1 for kind, _, _ in steps))
     sections |= vector_sections(members[0].vectors if vectors is None else vectors)
@@ -476,14 +465,6 @@ def _steps(layers: Sequence[Any]) -> list[tuple[int, int, Mapping[str, Array]]]:
                     case [LayerNorm() as norm, Window() as window, Linear() as linear, Activation(function=function)]:
                         arrays = {**_norm_arrays(norm), "padding": window.padding.value, **linear_arrays(linear)}
                         steps.append((RESIDUAL, ACTIVATION_NAMES.index(function), arrays))
-                    case [
-                        LayerNorm() as norm,
-                        WeightedWindow() as win,
-                        Linear() as linear,
-                        Activation(function=function),
-                    ]:
-                        arrays = {**_norm_arrays(norm), "padding": win.padding.value, "taps": win.taps.value}
-                        steps.append((RESIDUAL, ACTIVATION_NAMES.index(function), {**arrays, **linear_arrays(linear)}))
                     case _:
                         raise refused("a residual layer of another kind")
             case _:

@@ -107,6 +107,8 @@ class RoleLabeller(WordEstimator):
         if not places or places[0] < (TAGGER in model.parts):
             expected = "that of its tagger, then the distance" if TAGGER in model.parts else "that of the distance"
             raise ModelFileError("columns of a role labeller", expected=expected, got=len(model.features.columns))
+        if len(model.features.columns) != (count := 4 * places[0] + 6):  # see `with_distances`
+            raise ModelFileError("columns of a role labeller", expected=count, got=len(model.features.columns))
 
     def _labels_of(self, y: Sequence[Sequence[str]]) -> LabelCodec:
         """Roles are many and long: without labels of ends, the CRF has half as many, for about the same F1."""

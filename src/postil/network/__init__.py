@@ -17,8 +17,7 @@ else:
         "LayerPullback Linear ParameterGradients ParametricReLU Residual Run constant fan_in_as_printed "
         "fan_in_variance xavier",
         ".lookup": "LookupTable LookupTables",
-        ".window": "CharacterConvolution MaxOverTime SentenceConvolution WeightedWindow Window WindowAverage "
-        "convolution",
+        ".window": "CharacterConvolution MaxOverTime SentenceConvolution Window WindowAverage convolution",
         ".tree": "AffineComposition Composition SumComposition TensorComposition TreeLSTM new_composition",
     }
     __all__ = [*" ".join(_MODULES.values()).split(), "COMPOSITIONS"]

@@ -1,12 +1,12 @@
 """Lookup tables over words and over any other discrete feature (A2): caps, suffixes, positions, dictionaries."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, groupby
 from typing import Any, final
 
 import numpy as np
 
-from postil.arrays import Array, checked_indices, checked_offsets, distinct_numbers
+from postil.arrays import Array, checked_indices, checked_offsets
 from postil.errors import ConfigurationError, ShapeError
 from postil.graph import Node, Parameter, Result, RowGradient
 from postil.kernels import Attributes
@@ -92,17 +92,6 @@ class LookupTables(Layer):
             }
 
         return np.concatenate(parts, axis=1), pullback  # 2
-
-    def parameter_of_each(self) -> list[Parameter]:
-        """The parameter that holds the table of each feature."""
-        return [table for table, group in zip(self.tables, self.groups, strict=True) for _ in group]
-
-    def distinct(self, X: Array) -> Iterator[tuple[Array, Array]]:
-        """For each feature of X (N, F) the distinct rows of its parameter, (V,), and which of them each has, (N,)."""
-        for numbers, (V, _), start in zip(X.T, self.sizes, self.starts, strict=True):
-            checked_indices(numbers, V, where=self.name)
-            values, places = distinct_numbers(numbers, V)
-            yield values + start, places
 
     def rows_by_table(self, X: Array) -> list[Array]:
         """(N, features of the table) for each parameter: the rows that hold the features X (N, F)."""

@@ -102,51 +102,6 @@ class WindowAverage(Layer):
         return Y, pullback
 
 
-@final
-class WeightedWindow(Layer):
-    """Sums each column over a window, weighted by position: a depthwise convolution, (N, D) to (N, D).
-
-    A linear layer after it makes a separable convolution, with a fraction of the products of `Window` and `Linear`.
-    """
-
-    def __init__(
-        self,
-        D: int,
-        size: int,
-        *,
-        dilation: int = 1,
-        rng: Rng,
-        initialise: Initialiser = zeros,
-        dtype: Any = np.float32,
-    ) -> None:
-        """``dilation`` as in `Window`; ``initialise`` is for the padding."""
-        if dilation < 1:
-            raise ConfigurationError("dilation", expected="1 or more", got=dilation)
-        self.size, self.dilation = _odd(size), dilation
-        self.padding = new_parameter("padding", (D,), initialise, rng, dtype, decays=False)
-        self.taps = new_parameter("taps", (size, D), _of_taps, rng, dtype, decays=False)
-
-    def forward(self, X: Array, run: Run) -> tuple[Array, LayerPullback]:
-        checked_rows(X, self.name, self.padding)
-        offsets, size, dilation = needed_offsets(run, self.name), self.size, self.dilation
-        taps, (N, D) = self.taps.value, X.shape
-        windows = kernels.windows(X, self.padding.value, offsets, size, dilation).reshape(N, size, D)  # 1
-        Y = np.einsum("nkd,kd->nd", windows, taps)  # 2
-
-        def back(dY: Array) -> tuple[Array, Array, Array]:
-            dwindows = (dY[:, None] * taps).reshape(N, size * D)  # undoes 2
-            dX, dpadding = kernels.windows_back(dwindows, offsets, size, dilation)  # undoes 1
-            return dX, dpadding, np.einsum("nkd,nd->kd", windows, dY)
-
-        return by_parameter((Y, back), self.padding, self.taps)
-
-
-def _of_taps(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Weights whose squares sum to 1 on average: the sum over a window is about as large as its terms."""
-    bound = np.sqrt(3 / shape[0])
-    return rng.uniform(-bound, bound, shape)
-
-
 def convolution(
     D: int, H: int, size: int, *, rng: Rng, initialise: Initialiser = xavier, dtype: Any = np.float32
 ) -> Chain:

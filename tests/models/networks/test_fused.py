@@ -127,28 +127,16 @@ def test_fixed_vectors_are_looked_up_too(tmp_path, character_dim):
     assert_same(*both_paths(training))
 
 
-@pytest.mark.parametrize("encoder", ["dilated", "separable"])
-def test_dilated_convolutions(encoder):
-    assert_same(*both_paths(fitting("accurate", encoder=encoder, layers=5).training))
+def test_dilated_convolutions():
+    assert_same(*both_paths(fitting("accurate", encoder="dilated", layers=5).training))
 
 
-@pytest.mark.parametrize(("preset", "noise"), [("fast", None), ("accurate", None), ("roles", None), ("roles", 0.0)])
-def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, preset, noise):
-    """With the encoder ``separable``, each value of a column is multiplied once, not each pair of word and columns."""
+@pytest.mark.parametrize("preset", ["fast", "accurate"])
+def test_features_of_tokens_in_their_sentences_are_looked_up_too(tmp_path, preset):
     X, y = corpus()
     X = [[(word, str(t % 3), str(t % 7 - 3)) for t, word in enumerate(tokens)] for tokens in X]
     (tmp_path / "PER.txt").write_text("Anna\n")
-    tagger = postil.Tagger(
-        preset=preset,
-        epochs=2,
-        seed=3,
-        batch_sentences=24,
-        gazetteers=[tmp_path / "PER.txt"],
-        input_dropout=noise,
-        gazetteer_dim=3,
-        column_dim=5,
-        **({"encoder": "separable"} if preset == "roles" else {}),
-    )
+    tagger = postil.Tagger(preset=preset, epochs=2, seed=3, batch_sentences=24, gazetteers=[tmp_path / "PER.txt"])
     training = tagger.fitting(X, y).training
     assert training.gradient_step.choice.name == "fused"
     assert_same(*both_paths(training))

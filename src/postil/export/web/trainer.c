@@ -223,7 +223,7 @@ EXPORTED("begin") void begin_network(const int32_t *sizes, const uint8_t *forbid
     float **given[] = {&step.dpadding, &step.dW, &step.db, &step.doutput_W, &step.doutput_b,
                        &step.dtransition_scores, &step.dstart_scores, &step.dend_scores};
     for (int i = TABLES; i < PARAMETERS; i++) *given[i - TABLES] = gradients[i];
-    step.wide = D < 16 ? D : (D + 7) / 8 * 8, step.word_dim = D, step.tables = tables, step.table_count = TABLES;
+    step.wide = D < 16 ? D : (D + 7) / 8 * 8, step.tables = tables, step.table_count = TABLES;
     step.product = (void *)product, step.activation = RELU, step.epsilon = 1e-5, step.forbidden = forbidden;
     step.input_dropped = (uint32_t)nearbyint(input_dropout * 4294967296.0);
     step.hidden_dropped = (uint32_t)nearbyint(hidden_dropout * 4294967296.0);

@@ -40,7 +40,6 @@ typedef struct {
     int64_t kind, function;
     linear_map map;
     const float *gain, *bias, *padding;
-    const float *taps;      /* (size, H) of a separable convolution; else NULL */
     int64_t size, dilation; /* of the window of a residual convolution */
 } network_step;
 
@@ -619,14 +618,10 @@ static void read_step(postil_model *model, int64_t m, int64_t s, int64_t *width)
     if (kind == RESIDUAL) {
         const int64_t inputs = rows_of(model, "W");
         step.padding = wanted_floats(model, "padding", *width, 1);
-        const int is_separable = has_section(model, "taps");
-        step.size = is_separable ? rows_of(model, "taps") : inputs / *width;
-        require(model, step.size >= 1 && step.size <= 99 && step.size % 2 == 1);
-        require(model, inputs == (is_separable ? *width : step.size * *width));
-        if (is_separable) step.taps = wanted_floats(model, "taps", step.size, *width);
+        step.size = inputs / *width;
+        require(model, step.size >= 1 && step.size <= 99 && step.size % 2 == 1 && step.size * *width == inputs);
         step.map = wanted_map(model, "", inputs, *width);
-        const int64_t room = is_separable ? 2 * *width : inputs; /* rows that are normed, and their sums */
-        if (room > model->widest_windows) model->widest_windows = room;
+        if (inputs > model->widest_windows) model->widest_windows = inputs;
     }
     if (kind == LINEAR) step.map = wanted_map(model, "", *width, -1);
     if (kind == LINEAR && model->code == POSTIL_OK) *width = step.map.outputs;

@@ -530,34 +530,6 @@ static void apply_layer(const postil_workspace *w, const linear_map *map, const 
         for (int64_t i = 0; i < n * H; i++) out[i] += Y[i];
 }
 
-/* out_t = Σ_k taps_k x_t+(k-half)d, with the padding beyond the sentence. */
-static void weigh_windows(const network_step *step, const float *X, const int64_t *offsets, int64_t B, int64_t H, float *out) {
-    const int64_t half = step->size / 2;
-    for (int64_t b = 0; b < B; b++)
-        for (int64_t t = offsets[b]; t < offsets[b + 1]; t++)
-            for (int64_t k = 0; k < step->size; k += 3) { /* three at a time: the usual size stays in registers */
-                const float *x[3], *tap[3];
-                float *restrict row = out + t * H;
-                for (int64_t i = 0; i < 3; i++) {
-                    const int64_t place = t + (k + i - half) * step->dilation;
-                    const int is_inside = place >= offsets[b] && place < offsets[b + 1], is_there = k + i < step->size;
-                    x[i] = is_inside ? X + place * H : step->padding, tap[i] = is_there ? step->taps + (k + i) * H : NULL;
-                }
-                const float *restrict x0 = x[0], *restrict x1 = x[1], *restrict x2 = x[2];
-                const float *restrict a = tap[0], *restrict c = tap[1], *restrict d = tap[2];
-                if (k == 0 && d != NULL)
-                    for (int64_t h = 0; h < H; h++) row[h] = a[h] * x0[h] + c[h] * x1[h] + d[h] * x2[h];
-                else if (k == 0)
-                    for (int64_t h = 0; h < H; h++) row[h] = a[h] * x0[h];
-                else if (d != NULL)
-                    for (int64_t h = 0; h < H; h++) row[h] = row[h] + a[h] * x0[h] + c[h] * x1[h] + d[h] * x2[h];
-                else if (c != NULL)
-                    for (int64_t h = 0; h < H; h++) row[h] = row[h] + a[h] * x0[h] + c[h] * x1[h];
-                else
-                    for (int64_t h = 0; h < H; h++) row[h] += a[h] * x0[h];
-            }
-}
-
 /* One layer of one member on n rows; the result is in w->layer again. */
 static void apply_step(postil_workspace *w, const network_step *step, int64_t n, const int64_t *offsets, int64_t B,
                        int64_t *width) {
@@ -573,13 +545,8 @@ static void apply_step(postil_workspace *w, const network_step *step, int64_t n,
             normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, 1, LAYER_NORM_EPSILON, w->layer);
             break;
         default:
-            if (step->taps != NULL) {
-                float *const normed = w->windows + n * H;
-                normalise_windows(w->layer, step->gain, step->bias, step->bias, whole, n, 1, H, 1, 1, LAYER_NORM_EPSILON, normed);
-                weigh_windows(step, normed, offsets, B, H, w->windows);
-            } else
-                normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
-                                  step->dilation, LAYER_NORM_EPSILON, w->windows);
+            normalise_windows(w->layer, step->gain, step->bias, step->padding, offsets, n, B, H, step->size,
+                              step->dilation, LAYER_NORM_EPSILON, w->windows);
             apply_layer(w, &step->map, w->windows, n, step->function, 1, w->next, w->layer);
     }
 }

@@ -28,7 +28,6 @@ from postil.network import (
     LookupTables,
     Residual,
     SentenceConvolution,
-    WeightedWindow,
     Window,
     WindowAverage,
 )
@@ -109,23 +108,12 @@ def _convolutions(make: LayerMaker, D: int) -> Layer:
     return Chain(*first, *others, make.norm())
 
 
-def _separable(make: LayerMaker, D: int) -> Layer:
-    """The same with residual convolutions that first weigh each column over the window, then mix the columns."""
-    H, size = make.config.hidden, make.config.window
-    first = [make.window(D), *make.hidden(size * D)]
-    others = [
-        Residual(Chain(make.norm(), WeightedWindow(H, size, dilation=dilation, **make.made), *make.hidden(H)))
-        for dilation in dilations(make.config)
-    ]
-    return Chain(*first, *others, make.norm())
-
-
 LARGEST_DILATION = 256
 
 
 def dilations(config: Any) -> list[int]:
-    """The dilation of each residual convolution: 1, or in the encoders ``dilated`` and ``separable`` 1, 2, 4, …"""
-    is_dilated = config.encoder in ("dilated", "separable")
+    """The dilation of each residual convolution: 1, or in the encoder ``dilated`` 1, 2, 4, …"""
+    is_dilated = config.encoder == "dilated"
     return [min(2**i, LARGEST_DILATION) if is_dilated else 1 for i in range(config.layers - 1)]
 
 
@@ -150,11 +138,6 @@ class Encoder:
     """Whether the kernel of `fused.py` computes it; a window only with one hidden layer."""
     is_normed: bool = False
     """Whether its last layer is a layer normalisation."""
-    is_separable: bool = False
-    """Whether its convolutions weigh each column over the window, then mix them."""
-    columns_apart: bool = False
-    """Whether features of words in their sentences have noise for each value, not for each word that they stand at.
-    Training then multiplies each value once, as tagging does."""
     second_shard_pays: bool = False
     """Whether large batches are faster on two cores in spite of what it costs to cut them."""
 
@@ -172,15 +155,6 @@ ENCODERS: dict[str, Encoder] = {
     "convolutions": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
     # the same, and each layer sees twice as far as the one before
     "dilated": Encoder(build=_convolutions, reach=_reach_of_convolutions, is_fused=True, is_normed=True),
-    # the same reach with a third of the products
-    "separable": Encoder(
-        build=_separable,
-        reach=_reach_of_convolutions,
-        is_fused=True,
-        is_normed=True,
-        columns_apart=True,
-        is_separable=True,
-    ),
 }
 
 

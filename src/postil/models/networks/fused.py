@@ -19,18 +19,7 @@ from postil.kernels import SpellingShape, TableShape, TaggerBatch, TaggerKernel,
 from postil.models.config import TaggerConfig
 from postil.models.networks.encoders import ENCODERS
 from postil.models.networks.network import Example, TaggerNetwork, members_of, networks_by_task
-from postil.network import (
-    Activation,
-    Chain,
-    Dropout,
-    Layer,
-    LayerNorm,
-    Linear,
-    LookupTables,
-    Residual,
-    WeightedWindow,
-    Window,
-)
+from postil.network import Activation, Chain, Dropout, Layer, LayerNorm, Linear, LookupTables, Residual, Window
 from postil.network.layer import noise_of
 from postil.objectives.crf import Lattice, Moments, expected_counts
 from postil.optimisation.loop import Batch, GradientStep, GraphStep, LossAndGradients, Prepared, StepChoice, Workers
@@ -93,10 +82,6 @@ def _layers_of(encoder: Layer) -> tuple[Dropout, list[Parameter], list[int]]:
                     case Residual(layer=Chain(layers=[LayerNorm() as norm, Window() as win, Linear() as inner, _, _])):
                         weights += [norm.gain, norm.bias, win.padding, *_linear(inner)]
                         dilations.append(win.dilation)
-                    case Residual(layer=Chain(layers=[LayerNorm() as norm, WeightedWindow() as win, inner, _, _])):
-                        assert isinstance(inner, Linear)
-                        weights += [norm.gain, norm.bias, win.padding, *_linear(inner), win.taps]
-                        dilations.append(win.dilation)
             if others and isinstance(last := others[-1], LayerNorm):
                 weights += [last.gain, last.bias]
             return noise, weights, dilations
@@ -124,8 +109,6 @@ def _kernel_of(network: TaggerNetwork) -> TaggerKernel | None:
         L=len(network.mask.start),
         dilations=tuple(dilations),
         is_normed=ENCODERS[config.encoder].is_normed,
-        is_separable=ENCODERS[config.encoder].is_separable,
-        columns_apart=network.columns_apart,
         activation=config.activation,
         tables=_table_shapes(network.form_tables),
         extra=_table_shapes(network.extra_tables),
@@ -173,10 +156,7 @@ class FusedNetwork:
         inputs = network.with_unknown_words(example.inputs, rng)
         forms, vectors, places = inputs.forms, inputs.vectors, inputs.places
         of_pairs: list[Array] = []
-        columns: list[tuple[Array, Array]] = []
-        if network.extra_tables is not None and self.kernel.has_columns:
-            columns = list(network.extra_tables.distinct(inputs.extra))
-        elif network.extra_tables is not None:
+        if network.extra_tables is not None:
             which, extra, places = inputs.joined()
             forms, vectors, of_pairs = forms[which], vectors[which], network.extra_tables.rows_by_table(extra)
         features, characters = network.form_columns(forms)
@@ -190,7 +170,6 @@ class FusedNetwork:
             gold=gold,
             share=share / max(1, len(inputs.offsets) - 1),
             keys=[noise_of(noise.rate, rng).key for noise in self._noises],
-            columns=columns,
         )
 
     def enter(self, batch: TaggerBatch) -> bool:

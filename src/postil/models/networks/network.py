@@ -150,9 +150,9 @@ class ScoringNetwork(Parameterised, ABC):
         layers = self.encoder.layers if isinstance(self.encoder, Chain) else []
         match layers:
             case [Window() as window, Linear() as linear, *above]:
-                rows, places = self._noisy_rows(inputs, rng)
+                rows, places = self._distinct_rows(inputs)
                 fused, finish = finish_of(above, Run(rng=rng))
-                first = shared_windows(rows, places, inputs.offsets, window, linear, finish)
+                first = shared_windows(self.noise(rows, rng=rng), places, inputs.offsets, window, linear, finish)
                 return Chain(*above[fused:])(first, rng=rng) if above[fused:] else first
         return self.encoder(self.noise(self.token_vectors(inputs), rng=rng), rng=rng)
 
@@ -175,33 +175,6 @@ class ScoringNetwork(Parameterised, ABC):
         if not self.form_dim:
             return of_pairs, places
         return graph.concatenate([graph.take_rows(self.distinct_forms(inputs), forms), of_pairs], axis=1), places
-
-    @property
-    def columns_apart(self) -> bool:
-        """Whether features of tokens have noise for each value, and not for each pair of a form and its values."""
-        are_apart = ENCODERS[self.config.encoder].columns_apart
-        return are_apart and self.extra_tables is not None and self.form_dim > 0
-
-    def _noisy_rows(self, inputs: Inputs, rng: "np.random.Generator | None") -> tuple[Any, Array]:
-        """``_distinct_rows`` with their noise."""
-        if rng is None or not self.noise.rate or not self.columns_apart or self.extra_tables is None:
-            rows, places = self._distinct_rows(inputs)
-            return self.noise(rows, rng=rng), places
-        which, extra, places = inputs.joined()
-        parts, of_pairs = [self.distinct_forms(inputs)], [which]
-        for table, (values, of_each) in zip(
-            self.extra_tables.parameter_of_each(), self.extra_tables.distinct(extra), strict=True
-        ):
-            parts.append(graph.take_rows(table, values))
-            of_pairs.append(of_each)
-        sizes = [part.value.size for part in parts]
-        flat = [graph.reshape(part, 1, size) for part, size in zip(parts, sizes, strict=True)]
-        noisy, ends = self.noise(graph.concatenate(flat, axis=1), rng=rng), np.cumsum(sizes).tolist()
-        rows = [
-            graph.take_rows(graph.reshape(noisy[:, end - size : end], *part.value.shape), of_each)
-            for part, size, end, of_each in zip(parts, sizes, ends, of_pairs, strict=True)
-        ]
-        return graph.concatenate(rows, axis=1), places
 
     def distinct_forms(self, inputs: Inputs) -> Input | Result:
         """All features that depend on the form alone, a node (U, D')."""
