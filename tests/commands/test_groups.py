@@ -195,3 +195,11 @@ def test_a_group_is_tuned_on_data_that_overlap(here, capsys):
     tuned = postil.load("tuned.postil")
     assert tuned.groups_ == postil.load("found.postil").groups_
     assert tuned.decoding["address"] == postil.load("found.postil").decoding["address"]
+
+
+def test_two_models_are_compared_on_a_group(here, capsys):
+    assert main(["tune", "found.postil", "test.jsonl", "--task", "city", "--f1", "-o", "other.postil"]) == 0
+    capsys.readouterr()
+    words = ["compare", "found.postil", "other.postil", "test.jsonl", "--task", "city", "--resamples", "50", "--json"]
+    assert main(words) == 0
+    assert {"CITY", "STREET"} == set(json.loads(capsys.readouterr().out)["first"]["labels"])

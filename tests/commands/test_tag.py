@@ -478,9 +478,24 @@ def test_a_record_keeps_its_own_source(model, tmp_path, capsys):
     assert names == ["mine", str(tmp_path / "a.jsonl"), str(tmp_path / "b.txt")]
 
 
+def test_files_of_a_folder_without_text_are_left_out(model, folder, tmp_path, capsys):
+    assert main(["tag", model, str(folder), "-o", str(tmp_path / "all.jsonl")]) == 0
+    answers = (tmp_path / "all.jsonl").read_text()
+    (folder / "empty.txt").touch()
+    (folder / "blank.txt").write_text(" \n\n")
+    capsys.readouterr()
+    assert main(["tag", model, str(folder), "-o", str(tmp_path / "others.jsonl")]) == 0
+    assert (tmp_path / "others.jsonl").read_text() == answers
+    assert f"{folder / 'blank.txt'} and 1 other file: no text, left out" in capsys.readouterr().err
+    (tmp_path / "blank").mkdir()
+    (tmp_path / "blank" / "a.txt").write_text("\n")
+    assert main(["tag", model, str(tmp_path / "blank")]) == 1
+    assert "no text in the folder" in capsys.readouterr().err
+
+
 def test_an_empty_folder(model, tmp_path, capsys):
     assert main(["tag", model, str(tmp_path)]) == 1
-    assert "no files in the folder" in capsys.readouterr().err
+    assert "no text in the folder" in capsys.readouterr().err
 
 
 def test_a_page(model, corpus, tmp_path, capsys):

@@ -6,7 +6,7 @@ from typing import Any
 
 from postil.commands.console import show_table
 from postil.commands.evaluate import PREDICTIONS, compared_predictions, load_predictions
-from postil.commands.labelled import load, resolve_labels
+from postil.commands.labelled import groups_with, in_groups, load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, names_model, one_tagger, open_model
 from postil.commands.output import present
 from postil.commands.parser import JSON, OVERWRITE, SEED, option
@@ -59,8 +59,11 @@ def run(arguments: Namespace) -> int:
         check_columns(taggers[name], arguments.feature_columns)
     # Both models label the same tokens: characters if one of them needs them.
     segmenters = sorted((tagger.model.segmenter for tagger in taggers.values()), key=lambda one: not one.characters)
-    options = reading_options(arguments, *segmenters[:1])
+    in_group = next((tagger for tagger in taggers.values() if groups_with(tagger)), None)
+    groups = {} if in_group is None else groups_with(in_group)
+    options = reading_options(arguments, *segmenters[:1], groups=bool(groups))
     gold = load(arguments.data, **options)
+    gold = gold if in_group is None else in_groups(gold, groups, arguments.partial)[in_group.model.task]
     answers = []
     for name in names:
         if name in taggers:

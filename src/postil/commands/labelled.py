@@ -21,6 +21,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.evaluation import documents_of
 from postil.models.config import PRESETS, parsed_setting
 from postil.models.decoding.codec import LabelCodec, Target, checked_tasks
+from postil.models.model import GROUPS
 from postil.models.networks.network import MAIN
 from postil.models.tagger import Tagger
 from postil.quality import Split
@@ -193,6 +194,12 @@ def annotations_of(file: LabelledFile, partial: bool | None = None) -> list[Anno
 
 def has_overlaps(*files: LabelledFile) -> bool:
     return any(sentence.spans is not None for file in files for sentence in file.sentences)
+
+
+def groups_with(tagger: Tagger) -> Groups:
+    """The groups of overlapping classes of the model that this tagger is one group of; else none."""
+    groups: Groups = tagger.model.about.get(GROUPS, {})
+    return groups if tagger.model.task in groups else {}
 
 
 def in_groups(file: LabelledFile, groups: Groups, partial: bool | None = None) -> dict[str, LabelledFile]:

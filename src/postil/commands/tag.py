@@ -29,6 +29,7 @@ from postil.tagging.options import TAGGER_OPTIONS, chosen, threshold_of
 from postil.text import ReadOptions, Segmenter, Sentence
 from postil.text.formats import Reading, format_of, read
 from postil.text.output import packed, write_text
+from postil.text.report import counted
 from postil.text.trees.tree import SHAPES
 
 DESCRIPTION = """\
@@ -91,6 +92,8 @@ SHOWN = (
 )
 PAGE, REDACTED = "html", "redacted"
 _FORMATS = ["conll", "conllu", "conll05", "jsonl", CSV, "trees", PARQUET, PAGE, REDACTED]
+_BLANK = 10_000
+"""Bytes of a file that may be nothing but white space: one of a folder is then left out."""
 _STYLES = ["placeholders", "pseudonyms", "html"]
 OPTIONS = {
     "": [
@@ -245,7 +248,7 @@ def _take_words(arguments: Namespace) -> tuple[Path | None, bool]:
 
 
 def _files_in(folder: Path, output: str | None) -> list[str]:
-    """All files below a folder, hidden ones and those of the output left out."""
+    """All files below a folder; hidden ones, those of the output and, with a note, those without text are left out."""
     written = None if output is None else Path(output).resolve()
     paths = [
         path
@@ -254,9 +257,13 @@ def _files_in(folder: Path, output: str | None) -> list[str]:
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and (written is None or (path.resolve() != written and written not in path.resolve().parents))
     ]
-    if not paths:
-        raise DataError("no files in the folder", expected="at least one file of text", where=folder)
-    return list(map(str, paths))
+    blank = [path for path in paths if path.stat().st_size <= _BLANK and not path.read_bytes().strip()]
+    if len(blank) == len(paths):
+        raise DataError("no text in the folder", expected="at least one file of text", where=folder)
+    if blank:
+        others = f" and {counted(len(blank) - 1, 'other file')}" if len(blank) > 1 else ""
+        note(f"{blank[0]}{others}: no text, left out")
+    return [str(path) for path in paths if path not in blank]
 
 
 def _are_tables(arguments: Namespace) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from postil.commands.console import say, show_table
-from postil.commands.labelled import in_groups, load, resolve_labels
+from postil.commands.labelled import groups_with, in_groups, load, resolve_labels
 from postil.commands.models import checked_scheme, inputs_of, one_task, open_model
 from postil.commands.notices import note
 from postil.commands.output import check_output, present
@@ -15,7 +15,6 @@ from postil.commands.reading import reading_arguments, reading_options
 from postil.errors import ConfigurationError
 from postil.models.decoding.promise import FEWEST_DOCUMENTS, Promise, check_open
 from postil.models.decoding.tuning import Tuned, Unreachable, checked_wish
-from postil.models.model import GROUPS
 from postil.models.storage import located
 from postil.models.tagger import Tagger
 from postil.tagging.options import check_columns
@@ -126,9 +125,9 @@ def run(arguments: Namespace) -> int:
 
 def _held_out(model: Tagger, arguments: Namespace) -> LabelledFile:
     check_columns(model, arguments.feature_columns)
-    task, groups = model.model.task, model.model.about.get(GROUPS, {})
-    file = load(arguments.data, **reading_options(arguments, model.model.segmenter, groups=task in groups))
-    file = in_groups(file, groups)[task] if task in groups else file
+    groups = groups_with(model)
+    file = load(arguments.data, **reading_options(arguments, model.model.segmenter, groups=bool(groups)))
+    file = in_groups(file, groups)[model.model.task] if groups else file
     resolve_labels(model, file)
     checked_scheme(file, model.model.codec)
     if unknown := sum(map(is_partial, file.labels)):
