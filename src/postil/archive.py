@@ -137,7 +137,7 @@ def _serialised(
 
 
 def _shared(arrays: Mapping[str, Array], around: Mapping[str, Array]) -> dict[str, str]:
-    """The arrays whose bytes stand in the file around, and the names that they have there."""
+    """The arrays whose bytes are in the outer file, and their names there."""
     places: dict[tuple[str, tuple[int, ...]], list[str]] = {}
     for name in sorted(around):
         places.setdefault((_little(around[name].dtype).str, around[name].shape), []).append(name)

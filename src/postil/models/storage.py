@@ -318,7 +318,7 @@ def _model(kind: Any, arrays: archive.Arrays, metadata: Mapping[str, Any]) -> Fi
 
 
 def _parts(estimator: Any, arrays: archive.Arrays, metadata: Mapping[str, Any], around: Any) -> dict[str, Any]:
-    """The estimators inside a model: files of their own, or tasks of the model ``around``."""
+    """The estimators inside a model: separate files, or tasks of the model ``around``."""
     parts, tasks = {}, _mapping(metadata, _BORROWED) if _BORROWED in metadata else {}
     if not set(tasks) <= set(estimator._PARTS):
         raise ModelFileError(_BORROWED, expected=" or ".join(estimator._PARTS) or "none", got=repr(tasks)[:80])

@@ -329,7 +329,7 @@ def row_of(sentence: Sentence, frame: Frame | None = None) -> str:
 
 
 def _words(sentence: Sentence, start: int, end: int) -> str:
-    """Some tokens as they stand in the text, in one line; with spaces between them if there is none."""
+    """Some tokens as the text has them, in one line; with spaces between them if there is no text."""
     if sentence.text is None or sentence.starts is None or sentence.ends is None or start == end:
         return " ".join(sentence.tokens[start:end])
     return " ".join(sentence.text[sentence.starts[start] : sentence.ends[end - 1]].split())

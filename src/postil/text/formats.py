@@ -42,7 +42,7 @@ class Format:
     """The class of ``Sentence.rest`` that the writer writes again, by its name: its module is seldom needed."""
     keeps_text: bool = False  # whether the writer writes the raw text
     loses: tuple[str, ...] = ()
-    """What the writer has no place for: of texts see `count_losses`, of sentences `_count_losses`."""
+    """Content that the writer has no place for: of texts see `count_losses`, of sentences `_count_losses`."""
     span_fields: tuple[str, ...] = ()  # fields of spans that it keeps nevertheless
     endings: tuple[str, ...] = ()  # endings of file names for which it is written
     border: Border | None = None

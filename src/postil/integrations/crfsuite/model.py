@@ -295,7 +295,7 @@ class Model:
         self.content, self._where = content, where
         self.file = read_in_place(content) if content[: len(MAGIC)] == MAGIC else None
         if self.file is None:
-            _ = self.weights  # an error if it is no model
+            _ = self.weights  # an error if it is not a model
 
     @cached_property
     def weights(self) -> Weights:
