@@ -35,7 +35,7 @@ from postil.kernels import (
 )
 from postil.kernels.plain_text import word_cells
 from postil.models.config import configured
-from postil.text.splitting.rules import Rules, SentenceRules, sentence_patterns, token_patterns
+from postil.text.splitting.rules import SentenceRules, TokenRules, sentence_patterns, token_patterns
 from postil.text.splitting.segmenter import lines_of
 from postil.threads import one_blas_thread
 
@@ -154,7 +154,7 @@ def text_cases(rng: np.random.Generator, tokens: int) -> Iterator[Case]:
     drawn = [words[i] for i in np.minimum(rng.zipf(1.3, tokens), VOCABULARY - 1)]
     sentences = [" ".join(drawn[first : first + SENTENCE]) + "." for first in range(0, tokens, SENTENCE)]
     text = "\n".join(map(" ".join, zip(sentences[::2], sentences[1::2], strict=False))).encode()
-    documents, patterns, rules = lines_of(text), token_patterns(Rules()), sentence_patterns(SentenceRules())
+    documents, patterns, rules = lines_of(text), token_patterns(TokenRules()), sentence_patterns(SentenceRules())
     cache = ChunkCache(patterns)
     found = compiled_segmentation.tokenise_text(text, documents, patterns, cache)
     N = len(found.cells)

@@ -27,7 +27,7 @@ import numpy as np
 from postil import kernels
 from postil.kernels import ChunkCache
 from postil.kernels import plain_segmentation as plain
-from postil.text import Rules, Segmenter, SentenceRules, Tokens, split_sentences, tokenise
+from postil.text import Segmenter, SentenceRules, TokenRules, Tokens, split_sentences, tokenise
 from postil.text.splitting import rules as token_rules
 from postil.text.splitting.rules import DEFAULT, sentence_patterns, token_patterns
 from postil.text.splitting.segmenter import lines_of
@@ -201,7 +201,7 @@ def show_equality(name: str, content: bytes) -> None:
     print(f"\n{name}: both twins the same; {counts}")
 
 
-def fresh_rules(number: Iterator[int] = count()) -> Rules:  # noqa: B008 - one counter for the whole run
+def fresh_rules(number: Iterator[int] = count()) -> TokenRules:  # noqa: B008 - one counter for the whole run
     """The default rules with a unit that no text holds: equal to no rules before, so nothing is known of any chunk."""
     return replace(DEFAULT, units=(*DEFAULT.units, f"nosuchunit{next(number)}"))
 
@@ -218,7 +218,7 @@ def show_ablation(gold: Gold) -> None:
         print(f"  {name:<20} {full - score(gold.tokens, found)[2]:6.3f}")
 
 
-def leave_out(alternatives: Callable[[Rules], dict[str, str]], name: str, rules: Rules) -> dict[str, str]:
+def leave_out(alternatives: Callable[[TokenRules], dict[str, str]], name: str, rules: TokenRules) -> dict[str, str]:
     return {**alternatives(rules), name: ""}
 
 

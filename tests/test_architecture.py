@@ -254,7 +254,7 @@ PUBLIC = {
         *["UNKNOWN", "Column", "WordFeatureConfig", "WordFeatures", "distinct", "frequent_values", "WordVectors"],
         *["arrays_under", "NAMED_VECTORS", "load_vectors", "GAZETTEER_CODES", "Gazetteer", "batches_of_similar_length"],
     ],
-    "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "Report", "Sampling", "check", "examine"],
+    "postil.gradcheck": ["TOLERANCE", "Disagreement", "Entry", "GradientReport", "Sampling", "check", "examine"],
     "postil.graph": [
         *["Node", "Input", "Parameter", "Parameterised", "Result", "Pullback", "Gradient", "Gradients", "RowGradient"],
         *["gradients", "jacobian", "ancestors", "dense", "sum_of_two"],

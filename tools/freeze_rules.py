@@ -18,8 +18,8 @@ from postil.text.splitting.rules import (
     Apostrophes,
     Hyphens,
     LineBreaks,
-    Rules,
     SentenceRules,
+    TokenRules,
     sentence_patterns,
     token_patterns,
 )
@@ -33,7 +33,7 @@ def expressions() -> list[list[str]]:
         for hyphens in get_args(Hyphens)
         for apostrophes in get_args(Apostrophes)
     ]
-    tokens = [token_patterns(rules) for rules in (Rules(), Rules(hyphens="keep"), *neutral)]
+    tokens = [token_patterns(rules) for rules in (TokenRules(), TokenRules(hyphens="keep"), *neutral)]
     sentences = [sentence_patterns(SentenceRules(line_breaks=breaks)) for breaks in get_args(LineBreaks)]
     of_rules = [[patterns.token, patterns.depends] for patterns in tokens] + [
         list(rules.sources) for rules in sentences

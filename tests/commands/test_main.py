@@ -13,7 +13,7 @@ from postil.commands import gradcheck as check_command
 from postil.commands.main import COMMANDS, main
 from postil.commands.parser import command_module, command_parser
 from postil.errors import DataError
-from postil.gradcheck import Disagreement, Entry, Report
+from postil.gradcheck import Disagreement, Entry, GradientReport
 
 
 def test_without_a_command_the_help_lists_all(capsys):
@@ -164,7 +164,7 @@ def test_check_prints_a_table(some_rows, capsys):
 def test_a_failing_check_exits_with_one_and_names_the_place(capsys, monkeypatch):
     worst = Disagreement(index="index [3]", analytic=1.0, numeric=2.0)
     entry = Entry(name="W", shape=(4,), checked=4, left_out=0, worst_error=0.5, worst=worst, largest=2.0)
-    report = Report(name="broken", entries=[entry], tolerance=1e-6)
+    report = GradientReport(name="broken", entries=[entry], tolerance=1e-6)
     rows = check_command.gradient_checks()[:1]
     monkeypatch.setattr(type(rows[0]), "run", lambda self: report)
     monkeypatch.setattr(check_command, "gradient_checks", lambda: rows)

@@ -9,7 +9,7 @@ from postil.errors import SlowRulesWarning
 from postil.kernels.characters import frozen
 from postil.kernels.plain_segmentation import FILE, program_of
 from postil.text import Segmenter
-from postil.text.splitting.rules import Rules, SentenceRules
+from postil.text.splitting.rules import SentenceRules, TokenRules
 from tools import freeze_rules, patterns
 
 FIELDS = ("code", "sets", "index", "pages")
@@ -43,14 +43,14 @@ def test_the_file_is_what_the_script_writes():
 @pytest.mark.parametrize("breaks", ["blank", "every", "never"])
 @pytest.mark.parametrize("hyphens", ["split", "keep"])
 def test_the_usual_rules_need_no_compiler(hyphens, breaks):
-    segmenter = Segmenter(Rules(hyphens=hyphens), SentenceRules(line_breaks=breaks, starters=("so",)))
+    segmenter = Segmenter(TokenRules(hyphens=hyphens), SentenceRules(line_breaks=breaks, starters=("so",)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert len(segmenter.cells(b"Anna left. She ran.").offsets) == 3
 
 
 def test_other_rules_run_in_python_with_a_warning():
-    segmenter, text = Segmenter(Rules(extra_patterns=("q-q",))), b"q-q a. B"
+    segmenter, text = Segmenter(TokenRules(extra_patterns=("q-q",))), b"q-q a. B"
     if kernels.IN_USE.startswith("plain"):  # which says on its own that it is slow
         segments = segmenter.cells(text)
     else:

@@ -15,7 +15,7 @@ from postil.kernels import ChunkCache, SentencePatterns, TokenPatterns
 from postil.kernels import plain_segmentation as plain
 from postil.kernels.characters import Characters, frozen
 from postil.kernels.plain_segmentation import tokenise_text
-from postil.text.splitting.rules import Rules, SentenceRules, sentence_patterns, token_patterns
+from postil.text.splitting.rules import SentenceRules, TokenRules, sentence_patterns, token_patterns
 
 compiled = pytest.importorskip("postil.kernels.compiled_segmentation", reason="the kernels were not compiled here")
 
@@ -25,7 +25,7 @@ RULES = {
     "own lists": sentence_patterns(SentenceRules(never_final=("u.s", "ст"), starters=("ｚ", "these", "дом"))),
     "no lists": sentence_patterns(SentenceRules(never_final=(), starters=())),
 }
-TOKENS = token_patterns(Rules())
+TOKENS = token_patterns(TokenRules())
 CACHE = ChunkCache(TOKENS)
 PIECES = [
     *(

@@ -14,17 +14,19 @@ from oracles.texts import FRAGMENTS, HOSTILE, MADE, TEXTS
 from postil.errors import DataError, IndexRangeError, ShapeError, SlowRulesWarning
 from postil.kernels import ChunkCache, TokenPatterns
 from postil.kernels import plain_segmentation as plain
-from postil.text.splitting.rules import Rules, token_alternatives, token_patterns
+from postil.text.splitting.rules import TokenRules, token_alternatives, token_patterns
 
 compiled = pytest.importorskip("postil.kernels.compiled_segmentation", reason="the kernels were not compiled here")
 
 BOTH = pytest.mark.parametrize("module", [plain, compiled], ids=["plain", "compiled"])
 RULES = {
-    "default": Rules(),
-    "hyphens kept": Rules(hyphens="keep"),
-    "switched off": Rules(urls=False, emails=False, hashtags_and_mentions=False, emoticons=False),
-    "own lists": Rules(abbreviations=("ст", "etc"), contractions=("'ς", "n't"), fused=("x|y'z",), units=("µm", "ſ")),
-    "extra": Rules(
+    "default": TokenRules(),
+    "hyphens kept": TokenRules(hyphens="keep"),
+    "switched off": TokenRules(urls=False, emails=False, hashtags_and_mentions=False, emoticons=False),
+    "own lists": TokenRules(
+        abbreviations=("ст", "etc"), contractions=("'ς", "n't"), fused=("x|y'z",), units=("µm", "ſ")
+    ),
+    "extra": TokenRules(
         extra_patterns=(r"\[\w+\]", r"\ba++\b", r"(?s:C.{2,3}?)$", r"(?i:[α-ω]{2})(?<!ας)", r"(?:x|yy)*?z\B")
     ),
 }
@@ -118,7 +120,7 @@ def test_surrogates_where_they_may_be():
 @pytest.mark.parametrize("name", [name for name in FRAGMENTS if name != "extra"])
 def test_every_alternative_is_taken(name):
     """And makes a difference: without it, some of its pieces are cut otherwise."""
-    alternatives = token_alternatives(Rules())
+    alternatives = token_alternatives(TokenRules())
     assert list(alternatives) == list(FRAGMENTS)
     if name == "one character":  # without it, characters would be lost
         return

@@ -19,10 +19,10 @@ from postil.models import storage
 from postil.reports.card import card_of
 from postil.tagging.bulk import Labeller, label
 from postil.tagging.options import TaggingOptions
-from postil.text import Rules, Segmenter, SentenceRules, read
+from postil.text import Segmenter, SentenceRules, TokenRules, read
 from postil.text.splitting.segmenter import CHARACTERS
 
-KEEP = Segmenter(Rules(hyphens="keep"))
+KEEP = Segmenter(TokenRules(hyphens="keep"))
 SMALL = {"hidden": 8, "epochs": 2, "seed": 0}
 X = [["a", "well-known", "woman", "of", "Oslo"], ["the", "ice", "-", "cold", "sea", "of", "Lima"]] * 6
 y = [["O", "O", "O", "O", "B-LOC"], ["O", "O", "O", "O", "O", "O", "B-LOC"]] * 6
@@ -129,8 +129,8 @@ def test_it_is_a_parameter(taggers):
     ("segmenter", "message"),
     [
         ("english", "segmenter must be a postil.text.Segmenter or None"),
-        (Segmenter(Rules(extra_patterns=["x+"])), "rules without extra_patterns: a model file has no regular"),
-        (Segmenter(Rules(units=["u" * 41])), "words of at most 40 characters"),
+        (Segmenter(TokenRules(extra_patterns=["x+"])), "rules without extra_patterns: a model file has no regular"),
+        (Segmenter(TokenRules(units=["u" * 41])), "words of at most 40 characters"),
     ],
 )
 def test_impossible_segmenters_are_refused_before_training(segmenter, message):
@@ -194,6 +194,6 @@ def test_exported_models_have_the_rules_of_the_model(taggers):
 
 
 def test_rules_without_a_program_cannot_be_exported():
-    tagger = Tagger(**SMALL, segmenter=Segmenter(Rules(urls=False))).fit(X, y)
+    tagger = Tagger(**SMALL, segmenter=Segmenter(TokenRules(urls=False))).fit(X, y)
     with pytest.raises(ConfigurationError, match=r"the segmentation english .urls."):
         exported(tagger)

@@ -13,7 +13,7 @@ from postil import archive
 from postil.commands.console import show_table
 from postil.commands.output import present
 from postil.commands.parser import JSON, option
-from postil.gradcheck import TOLERANCE, Entry, Report
+from postil.gradcheck import TOLERANCE, Entry, GradientReport
 from postil.metrics.tables import Cell, Table
 from postil.models.gradients import gradient_checks
 
@@ -81,6 +81,6 @@ def _told(arguments: Namespace, content: dict[str, Any], show: Callable[[], None
     return 0 if content["passed"] else 1
 
 
-def _figures(report: Report | Entry, passed: bool) -> dict[str, Any]:
+def _figures(report: GradientReport | Entry, passed: bool) -> dict[str, Any]:
     checked = {"values_checked": report.checked, "left_out": report.left_out, "worst_error": report.worst_error}
     return {**checked, "passed": passed}

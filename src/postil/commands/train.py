@@ -28,7 +28,7 @@ from postil.commands.reading import (
 )
 from postil.commands.roles import load_roles, tagger_named
 from postil.errors import ConfigurationError, DataError
-from postil.metrics.calibration import Reliability
+from postil.metrics.calibration import ReliabilityCurve
 from postil.metrics.spans import SpanScores
 from postil.models import Detector, MultiTaskTagger, RoleLabeller, Tagger, TreeClassifier
 from postil.models.config import ARCHITECTURE, EPOCHS, PRESETS, TaggerConfig, TreeConfig, configured, parsed_setting
@@ -271,7 +271,7 @@ def finish(arguments: Namespace, model: Estimator, fitting: Any, held_out: HeldO
     if arguments.report is None:
         return 0
     scored: dict[str, Any] = {}
-    calibrations: dict[str, Reliability] = {}
+    calibrations: dict[str, ReliabilityCurve] = {}
     for name, files in held_out.items():
         for task, file in files.items():
             title, head = f"{name}, {task}" if isinstance(model, MultiTaskTagger) else name, heads[task]

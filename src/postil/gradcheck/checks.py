@@ -13,7 +13,7 @@ import numpy as np
 
 from postil import graph, kernels, network, objectives
 from postil.arrays import Ragged
-from postil.gradcheck import Report, Sampling, examine
+from postil.gradcheck import GradientReport, Sampling, examine
 from postil.graph import Input, Node
 from postil.kernels import Attributes
 from postil.network.layer import Finish
@@ -24,7 +24,7 @@ from postil.objectives import CRF, softmax_cross_entropy
 from postil.objectives.crf import expected_counts
 
 Rng: TypeAlias = np.random.Generator
-Examine: TypeAlias = Callable[[Rng], Report]
+Examine: TypeAlias = Callable[[Rng], GradientReport]
 FUSED = tuple(name for name in kernels.ACTIVATIONS if name in network.ACTIVATIONS)
 """Activations that kernels apply in the same pass as a bias."""
 
@@ -39,7 +39,7 @@ class GradientCheck:
     covers: tuple[str, ...]
     examine: Examine
 
-    def run(self) -> Report:
+    def run(self) -> GradientReport:
         # With some other seeds a slope is so small that it drowns in rounding.
         return self.examine(np.random.default_rng(5))
 
@@ -126,7 +126,7 @@ def _operations() -> Iterator[GradientCheck]:
 
 def _layers() -> Iterator[GradientCheck]:
     def tables(*sizes: tuple[int, int]) -> Examine:
-        def check(rng: Rng) -> Report:
+        def check(rng: Rng) -> GradientReport:
             layer = network.LookupTables(sizes, rng=rng)
             columns = np.stack([rng.integers(0, V, 10) for V, _ in sizes], axis=1)
             return examine(layer, Ragged(columns, np.array([0, 1, 4, 10])))
@@ -136,20 +136,20 @@ def _layers() -> Iterator[GradientCheck]:
     def attributes(has_values: bool) -> Examine:
         """Three tokens, the second without an attribute, the last with one twice."""
 
-        def check(rng: Rng) -> Report:
+        def check(rng: Rng) -> GradientReport:
             values = rng.normal(size=5) if has_values else None
             found = Attributes(np.array([4, 0, 1, 4, 4], np.int32), values, np.array([0, 2, 2, 5]))
             return examine(lambda W: weighted_rows(W, found), rng.normal(size=(6, 3)))
 
         return check
 
-    def table(rng: Rng) -> Report:
+    def table(rng: Rng) -> GradientReport:
         layer = network.LookupTable(6, 3, rng=rng)
         return examine(layer, Ragged(rng.integers(0, 6, 10), np.array([0, 1, 4, 10])))
 
     words, kind = np.array([[1, 4, 2, 6], [3, 0, 0, 0], [0, 0, 0, 0], [5, 5, 1, 0]]), network.LookupTables
 
-    def characters(rng: Rng) -> Report:
+    def characters(rng: Rng) -> GradientReport:
         return examine(network.CharacterConvolution(6, 5, D=3, rng=rng), words)
 
     yield row("characters of words", "A2 A4 A5", of(network.CharacterConvolution), characters)
@@ -180,7 +180,7 @@ def _layers() -> Iterator[GradientCheck]:
     yield layer("parametric ReLU", "E10", network.ParametricReLU, lambda rng: network.ParametricReLU(5))
     yield layer("layer normalisation", "A1", network.LayerNorm, lambda rng: network.LayerNorm(5, rng=rng))
 
-    def dropout(rng: Rng, rows: bool) -> Report:
+    def dropout(rng: Rng, rows: bool) -> GradientReport:
         drop = network.Dropout(0.4, rows=rows)
         return examine(lambda x: drop(x, rng=np.random.default_rng(3)), sentences(rng, 5))
 
@@ -217,7 +217,7 @@ def _layers() -> Iterator[GradientCheck]:
 
 def _fused_layers() -> Iterator[GradientCheck]:
     def hidden_layer(activation: str) -> Examine:
-        def check(rng: Rng) -> Report:
+        def check(rng: Rng) -> GradientReport:
             chain = network.Chain(network.Linear(5, 4, rng=rng), network.Activation(activation), network.Dropout(0.4))
             own = chain.parameters()
             return examine(lambda x: chain(x, rng=np.random.default_rng(3)), sentences(rng, 5), parameters=own)
@@ -227,7 +227,7 @@ def _fused_layers() -> Iterator[GradientCheck]:
     def windows(*, D: int = 5, bias: bool = True, activation: str | None = None) -> Examine:
         """Repeated rows, sentences shorter than the window, an empty one."""
 
-        def check(rng: Rng) -> Report:
+        def check(rng: Rng) -> GradientReport:
             window = network.Window(D, 5, rng=rng, dtype=np.float64)
             linear = network.Linear(5 * D, 4, bias=bias, rng=rng, dtype=np.float64)
             window.padding.value = rng.normal(size=D)
@@ -255,19 +255,19 @@ def _fused_layers() -> Iterator[GradientCheck]:
 
 
 def _losses() -> Iterator[GradientCheck]:
-    def one_label(rng: Rng) -> Report:
+    def one_label(rng: Rng) -> GradientReport:
         return examine(softmax_cross_entropy, rng.normal(size=(7, 4)), rng.integers(0, 4, 7))
 
-    def weighted(rng: Rng) -> Report:
+    def weighted(rng: Rng) -> GradientReport:
         gold, weights = rng.integers(0, 4, 7), rng.uniform(0, 2, 7)
         return examine(lambda S: softmax_cross_entropy(S, gold, weights), rng.normal(size=(7, 4)))
 
-    def allowed_labels(rng: Rng) -> Report:  # also a word of which nothing is known
+    def allowed_labels(rng: Rng) -> GradientReport:  # also a word of which nothing is known
         allowed = np.eye(4, dtype=bool)[rng.integers(0, 4, 7)] | (rng.random((7, 4)) < 0.3)
         allowed[2] = True
         return examine(softmax_cross_entropy, rng.normal(size=(7, 4)), allowed)
 
-    def l2(rng: Rng, touch: bool) -> Report:
+    def l2(rng: Rng, touch: bool) -> GradientReport:
         layer, words = network.Linear(5, 4, rng=rng), network.LookupTable(6, 3, rng=rng)
         named = {**layer.parameters(), **words.parameters()}
         touched = {words.table: np.array([1, 4, 1])} if touch else None
@@ -303,22 +303,22 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
     def loss(gold: Any = _GOLD, **options: Any) -> Examine:
         return lambda rng: examine(crf(rng, **options), sentences(rng, 3), gold)
 
-    def teacher(rng: Rng) -> Report:
+    def teacher(rng: Rng) -> GradientReport:
         scores = sentences(rng, 3)
         student, teaching = (crf(rng, allowed_transitions=_STEPS) for _ in range(2))
         return examine(student, scores, teaching.lattice(rng.normal(size=scores.data.shape), scores.offsets))
 
-    def counts(rng: Rng) -> Report:
+    def counts(rng: Rng) -> GradientReport:
         scores = sentences(rng, 3)
         teaching = crf(rng).lattice(rng.normal(size=scores.data.shape), scores.offsets)
         return examine(crf(rng), scores, expected_counts(teaching))
 
-    def offset_scores(rng: Rng) -> Report:  # also at a sentence without a token
+    def offset_scores(rng: Rng) -> GradientReport:  # also at a sentence without a token
         offsets = np.array([0, 1, 1, 4, 10])
         tables = [Input(rng.normal(size=(10, 3)), name, offsets) for name in ("centre", "previous", "following")]
         return examine(objectives.offset_scores, *tables)
 
-    def far_apart(rng: Rng) -> Report:  # too far for scaled probabilities
+    def far_apart(rng: Rng) -> GradientReport:  # too far for scaled probabilities
         scores = sentences(rng, 3)
         scores.data[5:7] = [[300, 0, -300], [0, 300, 301]]
         return examine(crf(rng), scores, _GOLD)
@@ -326,13 +326,13 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
     def of_size(T: int, L: int) -> Examine:
         few = Sampling(every_entry_up_to=0, entries=4, directions=4)
 
-        def check(rng: Rng) -> Report:
+        def check(rng: Rng) -> GradientReport:
             scores = Input(rng.normal(size=(2 * T, L)), "scores", np.array([0, T, 2 * T]))
             return examine(crf(rng, L), scores, rng.integers(0, L, 2 * T), sampling=few, epsilons=(1e-3, 1e-4))
 
         return check
 
-    def log_odds(rng: Rng) -> Report:
+    def log_odds(rng: Rng) -> GradientReport:
         """Of the first two tokens of every sentence, under a mask and learned transitions."""
         tables = {"transitions": rng.normal(size=(3, 3)), "start": rng.normal(size=3), "end": rng.normal(size=3)}
         mask = ~np.eye(3, k=1, dtype=bool)
@@ -341,7 +341,7 @@ def _conditional_random_fields() -> Iterator[GradientCheck]:
         allowed[[0, 1, 4]], allowed[[2, 5]] = [False, False, True], [True, False, True]
         return examine(lambda scores: objectives.summed_log_odds(scores, chain, allowed), sentences(rng, 3))
 
-    def mentions(rng: Rng) -> Report:
+    def mentions(rng: Rng) -> GradientReport:
         """Two mentions, one of them certain, that share a sentence; labels O, B, I."""
         tables = {"transitions": rng.normal(size=(3, 3)), "start": rng.normal(size=3), "end": rng.normal(size=3)}
         steps, first = np.ones((3, 3), bool), np.array([True, True, False])
@@ -386,7 +386,7 @@ _TREES: list[list[list[int]]] = [
 
 
 def _compositions() -> Iterator[GradientCheck]:
-    def check(rng: Rng, name: str, activation: str) -> Report:
+    def check(rng: Rng, name: str, activation: str) -> GradientReport:
         plan = Forest.of(_TREES).schedule(np.array([1, 0, 3, 2]))
         H = 4 if name == "tree-lstm" else 3
         composition = network.new_composition(name, 3, H, rng=rng, activation=activation, dtype=np.float64)

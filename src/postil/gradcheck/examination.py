@@ -105,7 +105,7 @@ class Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class GradientReport:
     """The outcome of one check."""
 
     name: str
@@ -143,7 +143,7 @@ class Report:
         return "\n".join(lines)
 
 
-def check(target: Any, *inputs: Any, **options: Any) -> Report:
+def check(target: Any, *inputs: Any, **options: Any) -> GradientReport:
     """Like ``examine``, but raise GradientError unless everything agrees."""
     report = examine(target, *inputs, **options)
     if not report.passed:
@@ -161,7 +161,7 @@ def examine(
     tolerance: float = TOLERANCE,
     sampling: Sampling | None = None,
     expect_zero: Collection[str] = (),
-) -> Report:
+) -> GradientReport:
     """Compare the gradients of ``target`` with central differences.
 
     ``target`` is a function of nodes that returns a node, a layer, an objective, or a model with ``loss(*inputs)``.
@@ -215,7 +215,7 @@ def examine(
             probes = _probes(leaf.value, sampling or Sampling(), rng)
             slopes = dense(analytic[leaf])
             entries.append(_examined(path, leaf.value, slopes, evaluate, epsilons, probes, path in expect_zero))
-    return Report(name=title, entries=entries, tolerance=tolerance)
+    return GradientReport(name=title, entries=entries, tolerance=tolerance)
 
 
 def _examined(

@@ -81,7 +81,7 @@ class Calibration:
 
 @final
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reliability:
+class ReliabilityCurve:
     """The calibration of the network's probabilities and of the calibrated ones; equal without calibration."""
 
     before: Calibration

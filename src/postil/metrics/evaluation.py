@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from postil.errors import DataError
 from postil.metrics import significance, tables
-from postil.metrics.calibration import Reliability
+from postil.metrics.calibration import ReliabilityCurve
 from postil.metrics.counts import TokenScores, check_same_shape, score_tokens, sentence_token_counts
 from postil.metrics.detection import DetectionScores
 from postil.metrics.spans import Labels, Pair, Spans, SpanScores, align, compare_spans, sentence_counts, spans_by
@@ -238,7 +238,7 @@ class FileScores:
     """How many labels violate their scheme, of gold and of predicted labels."""
     span_parts: dict[str, SpanScores] = field(default_factory=dict)
     word_parts: dict[str, TokenScores] = field(default_factory=dict)
-    reliability: Reliability | None = None
+    reliability: ReliabilityCurve | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""

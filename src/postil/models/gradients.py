@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_type_hints
 import numpy as np
 
 from postil.features.inputs import InputFeatures
-from postil.gradcheck import Report, Sampling, examine
+from postil.gradcheck import GradientReport, Sampling, examine
 from postil.gradcheck.checks import GradientCheck, Rng, checks_of_mathematics, of, row, sentences
 from postil.gradcheck.examination import EPSILONS
 from postil.graph import Node
@@ -170,11 +170,13 @@ def model_checks() -> Iterator[GradientCheck]:
         yield row(name, "E8", of(sentence_loss, mode), partial(_flow, loss=sentence_loss, labels=labels))
 
 
-def _sentences(rng: Rng, kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] | None = None) -> Report:
+def _sentences(
+    rng: Rng, kind: Any, preset: str, inputs: str, settings: Mapping[str, Any] | None = None
+) -> GradientReport:
     return _report(first_sentence_loss(kind, preset, inputs, settings or {}, rng), kind._rows()[preset], rng)
 
 
-def _report(loss: Loss, config: TaggerConfig, rng: Rng) -> Report:
+def _report(loss: Loss, config: TaggerConfig, rng: Rng) -> GradientReport:
     return examine(
         loss.node,
         parameters=loss.parameters,
@@ -186,7 +188,7 @@ def _report(loss: Loss, config: TaggerConfig, rng: Rng) -> Report:
     )
 
 
-def _two_tasks(rng: Rng, preset: str) -> Report:
+def _two_tasks(rng: Rng, preset: str) -> GradientReport:
     """The sum of the losses of a batch of each of two tasks, of spans and of words."""
     config = MultiTaskTagger._rows()[preset]
     cases = [["upper" if word.istitle() else "lower" for word in words] for words in _WORDS]
@@ -196,7 +198,7 @@ def _two_tasks(rng: Rng, preset: str) -> Report:
     return _report(summed_loss(fitting.model.network, shards, noise=3), config, rng)
 
 
-def _masking(rng: Rng, preset: str) -> Report:
+def _masking(rng: Rng, preset: str) -> GradientReport:
     """The loss of an encoder that predicts hidden words: their clusters, capitals and ends."""
     config = Tagger._rows()[preset]
     with TemporaryDirectory() as folder:
@@ -210,7 +212,7 @@ def _masking(rng: Rng, preset: str) -> Report:
     return _report(Loss(learnt, node), config, rng)
 
 
-def _flow(rng: Rng, loss: Callable[..., Node], labels: list[str] | None = None) -> Report:
+def _flow(rng: Rng, loss: Callable[..., Node], labels: list[str] | None = None) -> GradientReport:
     """The flow graph of a fitted tagger's loss on one sentence."""
     sizes = small_sizes(Tagger._rows()["fast"]) | {"activation": "tanh", "epochs": 1}
     tagger = Tagger(preset="fast", **sizes).fit(_WORDS, _LABELS)
@@ -223,7 +225,7 @@ def _flow(rng: Rng, loss: Callable[..., Node], labels: list[str] | None = None) 
     return examine(node, parameters=network.parameters(), rng=rng, sampling=SAMPLING, epsilons=WIDE_STEPS)
 
 
-def _scores_of(rng: Rng) -> Report:
+def _scores_of(rng: Rng) -> GradientReport:
     """The derivative by token vectors, of which explanations are made."""
     network = TaggerNetwork(
         configured("window-softmax", {"hidden": 3, "word_dim": 3, "caps_dim": 2}),
@@ -323,11 +325,11 @@ SENTENCE_INPUTS = {
 
 
 def pretraining_checks() -> Iterator[GradientCheck]:
-    def skipgram(rng: Rng) -> Report:
+    def skipgram(rng: Rng) -> GradientReport:
         wanted = np.array([1, 0, -1, 0, 0])  # also a negative that is the true word and counts for nothing
         return examine(lambda X, Y: negative_sampling(X, Y, wanted), rng.normal(size=(4, 6)), rng.normal(size=(5, 6)))
 
-    def ranking(rng: Rng) -> Report:
+    def ranking(rng: Rng) -> GradientReport:
         """Units on all pieces of the hard tanh, windows with and without a cost."""
         shapes = {"windows": (16, 3, 4), "corrupt": (16, 4), "W": (3, 4, 5), "b": (5,), "u": (5,)}
         return examine(window_ranking, *(rng.normal(size=shape) for shape in shapes.values()))
@@ -347,13 +349,13 @@ _TREES: list[Any] = [
 
 
 def tree_checks() -> Iterator[GradientCheck]:
-    def mapped(rng: Rng) -> Report:
+    def mapped(rng: Rng) -> GradientReport:
         config = configured_tree("sum", {"word_dim": 2, "hidden": 3})
         made = TreeNetwork(config, 3, word_counts=np.arange(4), vectors=None, rng=rng)
         assert made.leaf_map is not None
         return examine(made.mapped, rng.normal(size=(5, 2)), parameters=made.leaf_map.parameters())
 
-    def check(rng: Rng, composition: str, inputs: str, settings: Mapping[str, Any]) -> Report:
+    def check(rng: Rng, composition: str, inputs: str, settings: Mapping[str, Any]) -> GradientReport:
         loss = tree_loss(composition, inputs, settings, rng)
         return examine(loss.node, parameters=loss.parameters, rng=rng, sampling=SAMPLING, epsilons=WIDE_STEPS)
 

@@ -19,7 +19,7 @@ from postil.errors import ConfigurationError, DataError
 from postil.features.inputs import InputFeatures, Inputs, Token
 from postil.features.named import FeatureToken
 from postil.features.vocabulary import Vocabulary
-from postil.gradcheck import Report, Sampling, examine
+from postil.gradcheck import GradientReport, Sampling, examine
 from postil.gradcheck.examination import EPSILONS
 from postil.graph import Node, Parameter, ancestors
 from postil.models.config import TaggerConfig
@@ -69,7 +69,7 @@ def summed_loss(network: Any, shards: Iterable[Any], noise: int) -> Loss:
     )
 
 
-def examine_parts(parts: FittedModel, rng: np.random.Generator) -> Report:
+def examine_parts(parts: FittedModel, rng: np.random.Generator) -> GradientReport:
     """Compare the gradients of the model's loss with central differences, in float64."""
     shards: list[Any]
     if isinstance(parts.network, TreeNetwork):

@@ -10,7 +10,7 @@ from postil.html import Markup, element, joined
 from postil.html.fragments import figure, folded, note
 from postil.html.highlight import Mark, excerpt, lasting_colours, whole
 from postil.metrics import DetectionScores, Evaluation, Table, TreeScores
-from postil.metrics.calibration import Reliability
+from postil.metrics.calibration import ReliabilityCurve
 from postil.metrics.evaluation import FileScores
 from postil.metrics.tables import drawn_table
 from postil.models.config import TreeConfig, configured
@@ -178,7 +178,7 @@ class RunReport:
     history: Sequence[Mapping[str, Any]]
     seconds: float
     scores: Mapping[str, Scores] = field(default_factory=dict)
-    reliability: Mapping[str, Reliability] = field(default_factory=dict)
+    reliability: Mapping[str, ReliabilityCurve] = field(default_factory=dict)
 
 
 def training_page(heading: Heading, model: Estimator, run: RunReport) -> str:
@@ -224,7 +224,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _of_file(name: str, scores: Scores, reliability: Reliability | None) -> list[Section]:
+def _of_file(name: str, scores: Scores, reliability: ReliabilityCurve | None) -> list[Section]:
     """Scores per label and the calibration on one held-out file, before temperature scaling too if that differs."""
     total = calibration = before = None
     if isinstance(scores, DetectionScores):

@@ -283,7 +283,7 @@ class TokenFound(TypedDict):
 RankedLabels = TypedDict("RankedLabels", {"labels": list[str], "probability": Share})
 
 
-class Layer(TypedDict):
+class TaskLayer(TypedDict):
     spans: NotRequired[list[SpanFound]]
     tokens: NotRequired[list[TokenFound]]
     labelling_probabilities: NotRequired[list[Share]]
@@ -301,7 +301,7 @@ class TaggedDocument(TypedDict):
     spans_above: NotRequired[list[SpanFound]]
     nbest: NotRequired[list[list[RankedLabels]]]
     marginals: NotRequired[list[dict[str, Share]]]
-    layers: NotRequired[dict[str, Layer]]
+    layers: NotRequired[dict[str, TaskLayer]]
 
 
 TagAnswer = TypedDict("TagAnswer", {"model": str, "documents": list[TaggedDocument]})

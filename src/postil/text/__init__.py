@@ -33,7 +33,7 @@ else:
         ".offsets": "utf8_offsets utf16_offsets",
         ".options": "ReadOptions WriteOptions",
         ".report": "Problem Report SpanError",
-        ".splitting.rules": "Rules SentenceRules",
+        ".splitting.rules": "TokenRules SentenceRules",
         ".splitting.segmenter": "Segmenter Segments Tokens split_sentences tokenise",
         ".trees.tree": "Tree balanced right_branching",
         ".trees.treebank": "bracketed parse_tree read_trees tree_of write_trees",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from postil.errors import ConfigurationError
-from postil.text import Rules, SentenceRules
+from postil.text import SentenceRules, TokenRules
 from postil.text.splitting import english
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -29,28 +29,30 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("settings", "message"), MISTAKES)
 def test_mistake_is_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
-        Rules(**settings)
+        TokenRules(**settings)
     assert str(caught.value) == message
 
 
 def test_broken_expression_is_named() -> None:
     with pytest.raises(ConfigurationError, match=r"an extra pattern is not a regular expression .'\[' \("):
-        Rules(extra_patterns=["["])
+        TokenRules(extra_patterns=["["])
 
 
 def test_rules_cannot_be_changed_in_place() -> None:
     with pytest.raises(FrozenInstanceError):
-        Rules().urls = False  # type: ignore[misc]
+        TokenRules().urls = False  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("rules", [Rules(), Rules(hyphens="keep", units=["pm"]), SentenceRules(line_breaks="every")])
-def test_rules_survive_json(rules: Rules | SentenceRules) -> None:
+@pytest.mark.parametrize(
+    "rules", [TokenRules(), TokenRules(hyphens="keep", units=["pm"]), SentenceRules(line_breaks="every")]
+)
+def test_rules_survive_json(rules: TokenRules | SentenceRules) -> None:
     assert type(rules)(**json.loads(json.dumps(asdict(rules)))) == rules
 
 
 def test_only_what_was_changed_is_shown() -> None:
-    assert repr(Rules()) == "Rules()"
-    assert repr(Rules(urls=False, units=["pm"])) == "Rules(units=('pm',), urls=False)"
+    assert repr(TokenRules()) == "TokenRules()"
+    assert repr(TokenRules(urls=False, units=["pm"])) == "TokenRules(units=('pm',), urls=False)"
 
 
 # ---------------------------------------------- The lists of English words: written as the rules read them, none twice

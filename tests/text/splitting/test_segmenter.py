@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from oracles.texts import MADE, TEXTS
 from postil.errors import ConfigurationError, DataError
 from postil.kernels.plain_segmentation import ChunkCache, cut_text
-from postil.text import Rules, Segmenter, SentenceRules, Tokens, read, split_sentences, tokenise
+from postil.text import Segmenter, SentenceRules, TokenRules, Tokens, read, split_sentences, tokenise
 from postil.text.splitting.rules import token_patterns
 from postil.text.splitting.segmenter import CHARACTERS, ENGLISH, lines_of
 
-PATTERNS = token_patterns(Rules())
+PATTERNS = token_patterns(TokenRules())
 
 
 def sentences(text: bytes, segments) -> list[list[str]]:
@@ -65,7 +65,7 @@ def test_documents_anywhere():
 
 
 def test_rules_of_ones_own():
-    segmenter = Segmenter(Rules(hyphens="keep"), SentenceRules(line_breaks="every"))
+    segmenter = Segmenter(TokenRules(hyphens="keep"), SentenceRules(line_breaks="every"))
     text = b"a well-known\nthing"
     assert sentences(text, segmenter.cells(text)) == [["a", "well-known"], ["thing"]]
 
@@ -117,7 +117,7 @@ def test_without_a_compiler():
     assert found.stdout == "plain (NumPy)\n[0, 4, 6] [1, 6]\n"
 
 
-KEPT = Segmenter(Rules(hyphens="keep", units=("psi",)), SentenceRules(line_breaks="every"))
+KEPT = Segmenter(TokenRules(hyphens="keep", units=("psi",)), SentenceRules(line_breaks="every"))
 
 
 @pytest.mark.parametrize("segmenter", [ENGLISH, CHARACTERS, KEPT], ids=str)
@@ -162,10 +162,10 @@ def test_settings_are_checked(settings, message):
 
 
 def test_fields_are_checked():
-    with pytest.raises(ConfigurationError, match="rules of a segmenter: expected a Rules, got 'english'"):
+    with pytest.raises(ConfigurationError, match="rules of a segmenter: expected a TokenRules, got 'english'"):
         Segmenter("english")
     with pytest.raises(ConfigurationError, match="a segmenter of characters has no rules: expected none, got hyphens"):
-        Segmenter(Rules(hyphens="keep"), characters=True)
+        Segmenter(TokenRules(hyphens="keep"), characters=True)
 
 
 @settings(deadline=None)

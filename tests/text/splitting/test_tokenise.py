@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.kernels.plain_segmentation import ChunkCache, Cuts
-from postil.text import Rules, tokenise
+from postil.text import TokenRules, tokenise
 from postil.text.splitting.rules import DEFAULT, token_patterns
 
 # Text -> its tokens, set apart by single spaces.
@@ -125,16 +125,16 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60) | st.lists
 ANY_RULES = st.sampled_from(
     [
         DEFAULT,
-        Rules(hyphens="keep"),
-        Rules(urls=False, emails=False, hashtags_and_mentions=False, emoticons=False),
-        Rules(**{field.name: () for field in fields(Rules) if isinstance(field.default, tuple)}),
-        Rules(extra_patterns=(r"\[\w+\]", "a+")),
+        TokenRules(hyphens="keep"),
+        TokenRules(urls=False, emails=False, hashtags_and_mentions=False, emoticons=False),
+        TokenRules(**{field.name: () for field in fields(TokenRules) if isinstance(field.default, tuple)}),
+        TokenRules(extra_patterns=(r"\[\w+\]", "a+")),
     ]
 )
 
 
 @given(ANY_TEXT, ANY_RULES)
-def test_every_character_that_is_not_space_is_in_exactly_one_token(text: str, rules: Rules) -> None:
+def test_every_character_that_is_not_space_is_in_exactly_one_token(text: str, rules: TokenRules) -> None:
     tokens = tokenise(text, rules)
     assert tokens.tokens == [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
     covered = [
@@ -145,7 +145,7 @@ def test_every_character_that_is_not_space_is_in_exactly_one_token(text: str, ru
 
 
 @given(ANY_TEXT, ANY_RULES)
-def test_kept_cuts_agree_with_scanning_every_chunk(text: str, rules: Rules) -> None:
+def test_kept_cuts_agree_with_scanning_every_chunk(text: str, rules: TokenRules) -> None:
     scan = re.compile(token_patterns(rules).token).finditer
     chunks = text.split()
     expected = []
@@ -194,7 +194,7 @@ def test_time_grows_with_the_text_not_faster(unit: str, last: str) -> None:
     assert seconds(20_000) < 100 * (seconds(1_000) + 0.002)
 
 
-# Rules
+# TokenRules
 
 
 def test_rules_change_what_they_name() -> None:

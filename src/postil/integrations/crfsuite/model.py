@@ -329,7 +329,7 @@ class Model:
     def _table(self) -> AttributeTable:
         return AttributeTable(self.weights.attributes, grows=False)
 
-    def answer(self, xseq: Any) -> "Answer":
+    def answer(self, xseq: Any) -> "LabelledSequence":
         """The labels and probabilities of one sequence of items."""
         if self.file is not None:
             items: Any = xseq
@@ -339,18 +339,18 @@ class Model:
                 items = xseq = list(xseq)
             answers = None if items is None else self.file.answers(items, len(xseq))
             if answers is not None:
-                return Answer(self, *answers)
+                return LabelledSequence(self, *answers)
         attributes, offsets = self._table.encoded([xseq])
         chain, weights = self.chain, self.weights
         unary = kernels.attribute_scores(attributes, weights.pairs, weights.values, len(self.labels))
         if not len(unary):
-            return Answer(self, unary, [])
+            return LabelledSequence(self, unary, [])
         path, _ = kernels.viterbi(unary, offsets, chain.transitions, chain.start, chain.end)
-        return Answer(self, unary, path.tolist())
+        return LabelledSequence(self, unary, path.tolist())
 
 
 @final
-class Answer:
+class LabelledSequence:
     """Labels and probabilities of one sequence. Forward-backward runs once, however much is asked."""
 
     def __init__(self, model: Model, unary: Array, path: list[int]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from postil.errors import ConfigurationError, IndexRangeError, ModelFileError
-from postil.integrations.crfsuite.model import Answer, Model
+from postil.integrations.crfsuite.model import LabelledSequence, Model
 
 
 class ClosedError(ConfigurationError, RuntimeError):
@@ -35,7 +35,7 @@ class Tagger:
     """
 
     _model: Model | None = None
-    _last: Answer | None = None  # of the sequence that any thread set last
+    _last: LabelledSequence | None = None  # of the sequence that any thread set last
     _own = threading.local()  # the same of each thread; every tagger gets another one when it opens a model
 
     def open(self, name: str | bytes | os.PathLike[str]) -> "contextlib.closing[Self]":
@@ -64,9 +64,9 @@ class Tagger:
         return self._model
 
     @property
-    def _current(self) -> Answer:
+    def _current(self) -> LabelledSequence:
         """About the sequence that this thread set last, or any if this one set none."""
-        answer: Answer | None = getattr(self._own, "last", self._last)
+        answer: LabelledSequence | None = getattr(self._own, "last", self._last)
         if answer is None:
             _ = self.model  # an error if there is none
             raise ClosedError("tagger", expected="needs a sequence: call set or tag with one")
@@ -85,7 +85,7 @@ class Tagger:
         """Set the sequence that ``tag``, ``probability`` and ``marginal`` are about."""
         self._answer(xseq)
 
-    def _answer(self, xseq: Any) -> Answer:
+    def _answer(self, xseq: Any) -> LabelledSequence:
         answer = self._last = self._own.last = self.model.answer(xseq)
         return answer
 

@@ -25,7 +25,7 @@ from postil.features.inputs import Sentences
 from postil.html.fragments import figure, folded, fragment
 from postil.html.svg import Curve, curve_chart
 from postil.metrics import Calibration, calibrate, tables
-from postil.metrics.calibration import Reliability
+from postil.metrics.calibration import ReliabilityCurve
 from postil.metrics.counts import check_same_shape, f_score, ratio
 from postil.metrics.evaluation import prepare
 from postil.metrics.tables import drawn_table, headline
@@ -501,12 +501,12 @@ def _decoding(at: Array) -> Decoding:
 # ----------------------------------------------- How well the probabilities of a tagger are calibrated on labelled data
 
 
-def reliability(model: FittedModel, X: Sentences, y: Labels) -> Reliability:
+def reliability(model: FittedModel, X: Sentences, y: Labels) -> ReliabilityCurve:
     """Tables of entity probabilities before and after the calibration of a fitted tagger."""
     decoding = model.decoding
     after = entity_calibration(Posteriors(model), X, y)
     is_same = decoding.uncalibrated == decoding
-    return Reliability(
+    return ReliabilityCurve(
         before=after if is_same else entity_calibration(Posteriors(model, decoding.uncalibrated), X, y),
         after=after,
         temperature=decoding.temperature,

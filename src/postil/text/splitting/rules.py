@@ -22,7 +22,7 @@ Apostrophes = Literal["keep", "end"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rules:
+class TokenRules:
     """The rules of the tokeniser. Change a part with ``dataclasses.replace(DEFAULT, units=DEFAULT.units + ("psi",))``.
 
     Lists of words may be given as any iterable of strings and are kept as tuples; `postil.text.splitting.english` says
@@ -81,7 +81,7 @@ class Rules:
     def __repr__(self) -> str:
         """Only what differs from the default, for the lists are long."""
         changed = (field.name for field in fields(self) if getattr(self, field.name) != field.default)
-        return f"Rules({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
+        return f"TokenRules({', '.join(f'{name}={getattr(self, name)!r}' for name in changed)})"
 
 
 def word_list(name: str, value: object) -> tuple[str, ...]:
@@ -97,8 +97,8 @@ def word_list(name: str, value: object) -> tuple[str, ...]:
     return words
 
 
-DEFAULT = Rules()
-NEUTRAL = Rules(
+DEFAULT = TokenRules()
+NEUTRAL = TokenRules(
     abbreviations=(),
     abbreviations_before_numbers=(),
     contractions=(),
@@ -116,7 +116,7 @@ _END = r"(?!\w)"
 _DOMAIN = r"\w[\w-]{0,62}(?:\.[\w-]{1,63}){0,8}"
 
 
-def token_patterns(rules: Rules) -> TokenPatterns:
+def token_patterns(rules: TokenRules) -> TokenPatterns:
     """The rules as the kernels take them.
 
     The first expression matches the next token of a chunk: the first alternative that fits wins. The second finds
@@ -127,7 +127,7 @@ def token_patterns(rules: Rules) -> TokenPatterns:
     return TokenPatterns(f"(?:{alternatives})[{_marks()}]*", depends)
 
 
-def token_alternatives(rules: Rules) -> dict[str, str]:
+def token_alternatives(rules: TokenRules) -> dict[str, str]:
     """Name -> pattern, in the order in which they are tried; an empty pattern is switched off."""
     # Closing marks belong to an address only if it goes on after them, and brackets only in pairs.
     closing = r".,;:!?'’”»\]"
@@ -174,7 +174,7 @@ def token_alternatives(rules: Rules) -> dict[str, str]:
     }
 
 
-def _fused(rules: Rules) -> str:
+def _fused(rules: TokenRules) -> str:
     """All parts but the last, each with a look at its neighbours; the last is an ordinary word then."""
     patterns = []
     for entry in rules.fused:
@@ -185,7 +185,7 @@ def _fused(rules: Rules) -> str:
     return f"(?i:{'|'.join(patterns)})" if patterns else ""
 
 
-def _word(rules: Rules) -> str:
+def _word(rules: TokenRules) -> str:
     letters = rf"\w[\w{_JOINERS}{_marks()}]*"
     simple = rf"{letters}+(?!-|{APOSTROPHE})"  # most words (nothing given back: *+), found without trying the rest
     stem = rf"{letters}?(?:{APOSTROPHE}{letters}?)*?(?=(?i:{_any_of(rules.contractions)}){_END})"

@@ -41,8 +41,8 @@ from postil.text.splitting.rules import (
     DEFAULT_SENTENCES,
     NEUTRAL,
     NEUTRAL_SENTENCES,
-    Rules,
     SentenceRules,
+    TokenRules,
     sentence_patterns,
     token_patterns,
 )
@@ -146,14 +146,14 @@ class Segmenter:
     learned: a model that cuts texts, from `postil.models.segmentation.learn_segmenter`; without rules.
     """
 
-    rules: Rules = DEFAULT
+    rules: TokenRules = DEFAULT
     sentence_rules: SentenceRules = DEFAULT_SENTENCES
     _: KW_ONLY
     characters: bool = False
     learned: CutsTexts | None = None
 
     def __post_init__(self) -> None:
-        for name, kind in (("rules", Rules), ("sentence_rules", SentenceRules), ("characters", bool)):
+        for name, kind in (("rules", TokenRules), ("sentence_rules", SentenceRules), ("characters", bool)):
             value = getattr(self, name)
             if not isinstance(value, kind):
                 raise ConfigurationError(f"{name} of a segmenter", expected=f"a {kind.__name__}", got=repr(value))
@@ -298,7 +298,7 @@ class Segmenter:
 class _Cutter:
     """The expressions of a tokeniser, and the cuts of chunks that it has seen."""
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: TokenRules) -> None:
         self._patterns = token_patterns(rules)
         self._caches: list[ChunkCache] = []
 
@@ -366,7 +366,7 @@ def character_places(text: bytes, size: int, cells: Array) -> Array:
     return kernels.character_offsets(text, distinct)[which].reshape(-1, 2)
 
 
-def tokenise(text: str, rules: Rules = DEFAULT) -> Tokens:
+def tokenise(text: str, rules: TokenRules = DEFAULT) -> Tokens:
     """Split a text into tokens. Every character that is not white space belongs to exactly one token."""
     return (ENGLISH if rules is DEFAULT else Segmenter(rules)).tokenise(text)
 
