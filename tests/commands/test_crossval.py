@@ -77,4 +77,4 @@ def test_a_learning_curve_as_table_page_and_json(tmp_path, monkeypatch, capsys):
     assert main([*words[:3], "--sizes", "2"]) == 1
     assert "sizes must be at least 3" in capsys.readouterr().err
     assert main(["crossval", "all.txt", "--sizes", "4"]) == 1
-    assert "--sizes cannot be used here: it is for --curve" in capsys.readouterr().err
+    assert "--sizes needs --curve" in capsys.readouterr().err

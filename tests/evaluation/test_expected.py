@@ -119,7 +119,7 @@ def test_the_command_compares_with_a_file_or_an_earlier_profile(tmp_path, capsys
     shown = capsys.readouterr().out
     assert "expected F1" in shown and "zorp Quux frob xyzzy" in shown
     for words, message in [
-        (["--against", dev], "--against cannot be used here"),
+        (["--against", dev], "--against needs --expected"),
         (["--expected", "--mistakes", "--json"], "--mistakes cannot be used here"),
         (["--expected", "--task", "x"], "the model has one task"),
     ]:
