@@ -73,26 +73,7 @@ INLINED void product_block(const double *row, const double *table, int64_t L, in
     for (int k = 0; k < count; k++) vectors(out)[first + k] = sums[k];
 }
 
-#if defined(WIDE_FROM)
-INLINED void wide_product_block(const double *row, const double *table, int64_t L, int64_t P, int64_t first, int count,
-                                double *out) {
-    wide_vec sums[8];
-    for (int k = 0; k < count; k++) sums[k] = row[0] * ((const wide_vec *)table)[first + k];
-    for (int64_t i = 1; i < L; i++)
-        for (int k = 0; k < count; k++) sums[k] += row[i] * ((const wide_vec *)(table + i * P))[first + k];
-    for (int k = 0; k < count; k++) ((wide_vec *)out)[first + k] = sums[k];
-}
-#endif
-
 INLINED void product(const double *row, const double *table, int64_t L, int64_t P, double *out) {
-#if defined(WIDE_FROM)
-    if (L >= WIDE_FROM) {
-#define PRODUCT(first, count) wide_product_block(row, table, L, P, first, count, out)
-        IN_WIDE_BLOCKS(P, PRODUCT)
-#undef PRODUCT
-        return;
-    }
-#endif
 #define PRODUCT(first, count) product_block(row, table, L, P, first, count, out)
     IN_BLOCKS(P / LANES, PRODUCT)
 #undef PRODUCT

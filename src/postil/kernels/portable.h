@@ -71,23 +71,8 @@ INLINED double sum_of_lanes(vec v) {
     return v[0];
 }
 
-/* Long rows are worked on in twice as wide vectors where the processor has them. Each number is computed as before. */
-#if defined(__AVX512F__)
-#define WIDE_FROM 40
-typedef double wide_vec __attribute__((vector_size(64), aligned(8), __may_alias__));
-INLINED wide_vec wide_larger(wide_vec a, wide_vec b) {
-    for (int k = 0; k < 8; k++) b[k] = a[k] > b[k] ? a[k] : b[k];
-    return b;
-}
-#endif
-
 /* Rows of labels are padded to a whole number of vectors. */
-INLINED int64_t padded(int64_t size) {
-#if defined(WIDE_FROM)
-    if (size >= WIDE_FROM) return (size + 7) / 8 * 8;
-#endif
-    return (size + LANES - 1) / LANES * LANES;
-}
+INLINED int64_t padded(int64_t size) { return (size + LANES - 1) / LANES * LANES; }
 
 /* `count` doubles on a cache line, or NULL; *memory is what free() takes. */
 INLINED double *aligned_doubles(int64_t count, void **memory) {
@@ -130,19 +115,6 @@ INLINED void unary_row(const void *unary, int single, int64_t t, int64_t L, int6
         case 4: STEP(v, 4); break;                         \
         case 5: STEP(v, 5); break;                         \
         default: STEP(v, 6);                               \
-    }
-
-/* The same for a row of `size` numbers in wide vectors, in blocks of at most eight. */
-#define IN_WIDE_BLOCKS(size, STEP)                              \
-    for (int64_t v = 0; v < (size) / 8; v += 8) switch ((size) / 8 - v) { \
-        case 1: STEP(v, 1); break;                              \
-        case 2: STEP(v, 2); break;                              \
-        case 3: STEP(v, 3); break;                              \
-        case 4: STEP(v, 4); break;                              \
-        case 5: STEP(v, 5); break;                              \
-        case 6: STEP(v, 6); break;                              \
-        case 7: STEP(v, 7); break;                              \
-        default: STEP(v, 8);                                    \
     }
 
 /* C (m, n) = A (m, k) B (k, n) by cblas_sgemm, by rows; 112 instead of 111: A or B is stored as its transpose. `a`, `b`,

@@ -30,27 +30,7 @@ INLINED void best_block(const double *before, const double *A, int64_t L, int64_
     for (int k = 0; k < count; k++) vectors(here)[first + k] += top[k];
 }
 
-#if defined(WIDE_FROM)
-INLINED void wide_best_block(const double *before, const double *A, int64_t L, int64_t P, int64_t first, int count,
-                             double *here) {
-    wide_vec top[8];
-    for (int k = 0; k < count; k++) top[k] = before[0] + ((const wide_vec *)A)[first + k];
-    for (int64_t i = 1; i < L; i++)
-        for (int k = 0; k < count; k++)
-            top[k] = wide_larger(before[i] + ((const wide_vec *)(A + i * P))[first + k], top[k]);
-    for (int k = 0; k < count; k++) ((wide_vec *)here)[first + k] += top[k];
-}
-#endif
-
 INLINED void best_step(const double *before, const double *A, int64_t L, int64_t P, double *here) {
-#if defined(WIDE_FROM)
-    if (L >= WIDE_FROM) {
-#define BEST(first, count) wide_best_block(before, A, L, P, first, count, here)
-        IN_WIDE_BLOCKS(P, BEST)
-#undef BEST
-        return;
-    }
-#endif
 #define BEST(first, count) best_block(before, A, L, P, first, count, here)
     IN_BLOCKS(P / LANES, BEST)
 #undef BEST
